@@ -31,7 +31,7 @@ LEAST_DECAY_DB = 20.0
 SOONER_DB = 10.0
 """By how much less the energy must fall after a short pulse."""
 
-ADDED_LATER = ("report_modes", "pulse")
+ADDED_LATER = ("report_modes", "pulse", "time_step")
 """Entries that tables have only where they are given: digests of files without them stay as they were."""
 
 
@@ -57,6 +57,8 @@ class SolverSettings:
         report_modes: Planes in which modes are reported.
         pulse: `full`, or `short`: two fifths as long, and the stop `SOONER_DB` earlier; None for the short one in a
             search and the full one in `simulate` and in certificates.
+        time_step: `standard`, or `long`: 1.147 times as long in families whose metal is the feed alone, the standard
+            one in others; None for the long one in a search and the standard one in `simulate` and in certificates.
     """
 
     frequencies: tuple[float, ...]
@@ -74,6 +76,7 @@ class SolverSettings:
     surfaces: str | None = None
     report_modes: tuple[ReportedModes, ...] = ()
     pulse: str | None = None
+    time_step: str | None = None
 
     @classmethod
     def of(cls, table: SolverSettings | Mapping[str, Any]) -> SolverSettings:
@@ -92,12 +95,17 @@ class SolverSettings:
         return replace(self, cell=cell, cells_per_wavelength=None, grid=None)
 
     def in_a_search(self) -> SolverSettings:
-        """Return the same with the tensor at surfaces and the pulse that a search takes, where none is given."""
-        return replace(self, surfaces=self.surfaces or "diagonal", pulse=self.pulse or "short")
+        """Return the same with the tensor at surfaces, the pulse and the time step of a search, where none is given."""
+        return replace(
+            self,
+            surfaces=self.surfaces or "diagonal",
+            pulse=self.pulse or "short",
+            time_step=self.time_step or "long",
+        )
 
     def as_solved_alone(self) -> SolverSettings:
-        """Return the same with the tensor at surfaces and the pulse of `simulate` and of certificates."""
-        return replace(self, surfaces="full", pulse="full")
+        """Return the same with the tensor at surfaces, the pulse and the time step of `simulate` and certificates."""
+        return replace(self, surfaces="full", pulse="full", time_step="standard")
 
     def step_counts(self) -> dict[str, int]:
         """Return `steps` and `max_steps`, where they are given."""

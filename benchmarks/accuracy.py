@@ -12,8 +12,8 @@ within 20 dB of boresight, radiation efficiency. A star marks what misses the go
 `--json` writes a new file. `--add-to` replaces the rows of the chosen cases in a file and keeps its other rows; added
 rows have no seconds, since the machine's state belongs to the whole file.
 
-`--as-in-search` solves the cases on the meshes with a goal as a search does, and with the full pulse in place of the
-short one, and puts these rows into a file.
+`--as-in-search` solves the cases on the meshes with a goal as a search does, with the standard time step in place of
+the long one, and with the full pulse too in place of the short one, and puts these rows into a file.
 
 Seconds are processor time from a design to its figures, the median of `--repeat` solutions. Antennas, meshes and both
 time steps take turns, so that a change of the machine's speed meets all of them; the spread is half the range over the
@@ -51,7 +51,7 @@ EXTRAPOLATED_MM = (0.3, 0.2, 0.15, 0.1)  # solved with the time step of `simulat
 DENSITIES = (20, 30, 40, 60)
 EXTRAPOLATED_FROM, FINER = 20, "finer"  # of the set on other feeds, as `simulate --extrapolate` chooses the second mesh
 SEARCH_MM, SEARCH_DENSITIES = (0.3, 0.2), (20, 30)  # with a goal
-PULSES = ("full", "short")
+AS_IN_SEARCH = (("full", "standard"), ("short", "standard"), ("short", "long"))  # pulse and time step
 REPEAT = 3
 HEADINGS = ("D dB", "S11", "E dB", "H dB", "efficiency")
 DENSITY_GHZ, DENSITY_PERMITTIVITY = 31.5, 2.53  # what the goals' cells a wavelength are counted in
@@ -171,12 +171,13 @@ def solve_all(jobs, changes, repeat, processes):
 
 
 def search_rows(names, processes):
-    """Return a row of each antenna, mesh with a goal and pulse, solved as a search does; without seconds."""
+    """Return a row of each antenna, mesh with a goal, pulse and time step, as a search solves; without seconds."""
     jobs = [job for job in all_jobs(names, SEARCH_MM, SEARCH_DENSITIES, SEARCH_MM, None) if not job.slow]
     found = []
-    for pulse in PULSES:
-        solved = solve_all(jobs, {"surfaces": "diagonal", "pulse": pulse}, 1, processes)
-        found += [row(job.name, job.mesh, job.cell, one) | {"pulse": pulse} for job, one in solved.items()]
+    for pulse, time_step in AS_IN_SEARCH:
+        how = {"pulse": pulse, "time_step": time_step}
+        solved = solve_all(jobs, {"surfaces": "diagonal", **how}, 1, processes)
+        found += [row(job.name, job.mesh, job.cell, one) | how for job, one in solved.items()]
     return [{key: value for key, value in one.items() if key not in ("seconds", "spread", "rms")} for one in found]
 
 

@@ -139,8 +139,10 @@ Outlines with dielectric and of metal alone have orders of their own ([record](d
 SEARCH = """### As a search solves
 
 A search takes the diagonal of the permittivity tensor at surfaces, a pulse two fifths as long, and stops when the
-energy is 50 dB below its peak in place of 60 ([record](decisions/0005-pulse-and-energy-stop.md)). Largest errors of the
-same antennas with these settings, and with the full pulse and stop of `simulate` and of certificates in their place.
+energy is 50 dB below its peak in place of 60 ([record](decisions/0005-pulse-and-energy-stop.md)). The time step of
+lenses and rods is 1.147 times as long ([record](decisions/0067-long-time-steps.md)). Largest errors of the same
+antennas with these settings, with the standard time step, and with the full pulse and stop of `simulate` and of
+certificates too.
 What misses its goal is bold. Steps are over those of the full pulse, all antennas together.
 
 {table}

@@ -89,19 +89,23 @@ def worst_table(rows):
 
 
 def search_table(rows):
-    """Return the largest error of all antennas of a set, by mesh and pulse, with the steps over the full pulse's."""
+    """Return the largest error of all antennas of a set, by mesh, pulse and time step, and steps over the first's."""
     found = []
     for group in SETS:
         for mesh in dict.fromkeys(row["mesh"] for row in rows if row["set"] == group):
             usual = None
-            for pulse in ("full", "short"):
-                ours = [row for row in rows if (row["mesh"], row["set"], row["pulse"]) == (mesh, group, pulse)]
+            for how in dict.fromkeys((row["pulse"], row["time_step"]) for row in rows):
+                ours = [
+                    row
+                    for row in rows
+                    if (row["mesh"], row["set"]) == (mesh, group) and (row["pulse"], row["time_step"]) == how
+                ]
                 largest, missed = worst_of(ours)
                 steps = sum(row["steps"] for row in ours)
                 usual = usual or steps
-                name = (group, mesh_name(ours[0]), pulse)
+                name = (group, mesh_name(ours[0]), *how)
                 found.append([*name, *error_columns(largest, missed), f"{steps / usual:.2f}"])
-    return table(("set", "cell (mm)", "pulse", *HEADINGS, "steps"), found)
+    return table(("set", "cell (mm)", "pulse", "time step", *HEADINGS, "steps"), found)
 
 
 def family_table(rows, titles, meshes):

@@ -142,6 +142,7 @@ class RadialLayer:
         half = node + 0.5
         inverse = np.divide(1.0, node, out=np.zeros(grid.nr), where=node > 0)
         gains = np.stack([s / half, s * node, s * inverse, s * inverse, s * half, s / half])
+        gains[5, 0] /= grid.axis_permeability
         if grid.azimuthal_order == 0:
             gains[2, 0] = 8 * s
         if not self.cells:

@@ -354,6 +354,7 @@ class Solver(Table):
     surfaces: Literal["full", "diagonal"] | None = None
     report_modes: Planes = ()
     pulse: Literal["full", "short"] | None = None
+    time_step: Literal["standard", "long"] | None = None
 
     @model_serializer(mode="wrap")
     def _plain(self, standard: SerializerFunctionWrapHandler) -> dict[str, Any]:

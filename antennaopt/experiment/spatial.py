@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from antennaopt.families import Family
     from antennaopt.figures import Figure
 
-OF_REVOLUTION = ("report_modes", "surfaces", "pulse", "grid", "courant_fraction", "steps")
+OF_REVOLUTION = ("report_modes", "surfaces", "pulse", "time_step", "grid", "courant_fraction", "steps")
 """Entries of [solver] that only the solver of bodies of revolution has."""
 
 

@@ -52,6 +52,7 @@ FAMILY = Family(
     scene=_scene,
     size=_size,
     outline=_outline,
+    long_step=True,
     limits=(
         AtLeast(
             name="rod.radius",

@@ -64,6 +64,8 @@ class Family:
         faults: What else is wrong with one design: the entries with their values, what is allowed, and the remedy.
         parts: The thinnest places of one design, its feed aside.
         orders: Orders of convergence; None while none are known.
+        long_step: Whether a search may take the long time step of `fdtd.axisymmetric.layout`: all metal is the feed,
+            and the errors against finite elements stay (docs/decisions/0067).
         looks_back: Says of a design whether its main beam leaves towards -z. Its patterns are then those in a frame
             turned by 180 degrees about the x axis: theta counts from -z, and the E plane stays the E plane.
         draws: Returns the family of given bodies, where the file draws them; None where parameters say all.
@@ -85,6 +87,7 @@ class Family:
     faults: Callable[[Mapping[str, float]], Iterable[str]] = _no_faults
     parts: Callable[[Mapping[str, float]], Iterable[Part]] = _no_parts
     orders: Orders | None = None
+    long_step: bool = False
     looks_back: Callable[[Mapping[str, float]], bool] = _forward
     draws: Callable[[tuple[Body, ...]], Family] | None = None
     bodies: tuple[Body, ...] = ()

@@ -46,6 +46,7 @@ FAMILY = Family(
     scene=_scene,
     size=_size,
     outline=_outline,
+    long_step=True,
     limits=(AtLeast(name="lens.radius", **LENS_BASE),),
     orders=Orders(s11=2.04, pattern=2.1, efficiency=2.1),
 )

@@ -89,6 +89,7 @@ FAMILY = Family(
     scene=_scene,
     size=_size,
     outline=_outline,
+    long_step=True,
     limits=(AtLeast(name="lens.radii", **LENS_BASE),),
     parts=_parts,
     orders=Orders(s11=2.02, pattern=2.1, efficiency=1.98),

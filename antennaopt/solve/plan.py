@@ -257,6 +257,7 @@ def plan(
             shape=settings.grid,
             surfaces=settings.surfaces or "full",
             pulse=settings.pulse or "full",
+            time_step=(known.long_step and settings.time_step) or "standard",
         ),
     )
     if lower["feed.inner_radius"] != upper["feed.inner_radius"]:

@@ -276,7 +276,8 @@ def headroom(grid: AxisymmetricGrid, far: bool) -> float:
     """Return how much more than a whole cell a cut one may drive its H, far from the axis or near it."""
     if far:
         return _HEADROOM / grid.courant_number**2
-    return _HEADROOM_AT_AXIS * (courant_limit(grid.azimuthal_order) / grid.courant_number) ** 2
+    limit = courant_limit(grid.azimuthal_order, axis_permeability=grid.axis_permeability)
+    return _HEADROOM_AT_AXIS * (limit / grid.courant_number) ** 2
 
 
 def smallest_opening(grid: AxisymmetricGrid, far: bool = True) -> float:

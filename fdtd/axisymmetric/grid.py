@@ -10,6 +10,9 @@ from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
 
+AXIS_PERMEABILITY = 3.0
+"""Of H_z in the column at the axis on lattices with a long time step."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AxisymmetricGrid:
@@ -21,6 +24,10 @@ class AxisymmetricGrid:
     half nodes after it. The planes k = 0, k = nz and the cylinder i = nr are perfect conductors behind the absorbing
     layers.
 
+    For m = 1 the fastest wave of the lattice stands in the column at the axis and sets the limit of the time step. With
+    a permeability of 2 or more for H_z there the limit is 0.7020, near the 0.7071 of the plane. H_z is proportional to
+    r there, so this changes waves by a part of the order d^4 (docs/decisions/0067).
+
     Attributes:
         nr: Cells along r, absorbing layer included.
         nz: Cells along z, absorbing layers included.
@@ -28,6 +35,7 @@ class AxisymmetricGrid:
         origin: Index of the plane z = 0 (the aperture).
         courant_number: c dt / d.
         azimuthal_order: m >= 0.
+        axis_permeability: Relative, of H_z in the column at the axis; other than 1 for m = 1 alone.
 
     References:
         Taflove & Hagness, Computational Electrodynamics, 3rd ed., ch. 12; Chen, Mittra & Harms, IEEE MTT 44 (1996) 832.
@@ -39,13 +47,19 @@ class AxisymmetricGrid:
     origin: int
     courant_number: float
     azimuthal_order: int = 1
+    axis_permeability: float = 1.0
 
     def __post_init__(self) -> None:
         if self.nr < 4 or self.nz < 4:
             raise ConfigError(f"grid = {self.nr} x {self.nz} cells is too small (needs >= 4 x 4); enlarge it")
         if not self.cell > 0:
             raise ConfigError(f"cell = {self.cell} m must be > 0")
-        limit = courant_limit(self.azimuthal_order)
+        if self.axis_permeability < 1 or (self.axis_permeability > 1 and self.azimuthal_order != 1):
+            raise ConfigError(
+                f"axis_permeability = {self.axis_permeability} changes waves of order {self.azimuthal_order} "
+                "(needs >= 1, and 1 for orders other than 1); leave it out"
+            )
+        limit = courant_limit(self.azimuthal_order, axis_permeability=self.axis_permeability)
         if not 0 < self.courant_number <= limit:
             raise ConfigError(
                 f"courant_number = {self.courant_number} is not stable for azimuthal order {self.azimuthal_order} "
@@ -73,7 +87,9 @@ class AxisymmetricGrid:
         inverse = np.divide(1.0, node, out=np.zeros(self.nr), where=node > 0)
         axis = node.copy()
         axis[0] = 0.125 if self.azimuthal_order == 0 else 0.0
-        return np.stack([half, inverse, axis, node, 1 / half, half])
+        h_z = half.copy()
+        h_z[0] *= self.axis_permeability
+        return np.stack([half, inverse, axis, node, 1 / half, h_z])
 
     @property
     def r_nodes(self) -> np.ndarray:
@@ -97,7 +113,7 @@ class AxisymmetricGrid:
 
 
 @lru_cache(maxsize=32)
-def courant_limit(azimuthal_order: int, columns: int = 48) -> float:
+def courant_limit(azimuthal_order: int, columns: int = 48, axis_permeability: float = 1.0) -> float:
     """Largest stable c dt / d of the axisymmetric lattice, from its exact spectrum.
 
     The leapfrog is stable while (c dt)^2 times the largest eigenvalue of curl curl stays below 4 (von Neumann). Along z
@@ -108,9 +124,11 @@ def courant_limit(azimuthal_order: int, columns: int = 48) -> float:
     Args:
         azimuthal_order: m >= 0.
         columns: Columns kept; 48 gives five digits.
+        axis_permeability: See `AxisymmetricGrid`.
 
     Returns:
-        The limit of c dt / d: 0.6726, 0.6212, 0.4255, 0.3085, 0.2390 for m = 0 ... 4.
+        The limit of c dt / d: 0.6726, 0.6212, 0.4255, 0.3085, 0.2390 for m = 0 ... 4; 0.7020 for m = 1 with a
+        permeability of 2 or more.
     """
     m = azimuthal_order
     n = columns
@@ -129,6 +147,7 @@ def courant_limit(azimuthal_order: int, columns: int = 48) -> float:
             [-m * np.diag(1 / half), -np.diag(1 / half) @ forward @ np.diag(node), zero],
         ]
     )
+    h_of_e[2 * n] /= axis_permeability
     drive = np.diag(inverse) @ backward @ np.diag(half)
     if m == 0:
         drive[0, 0] = 4.0

@@ -15,7 +15,7 @@ from scipy.constants import speed_of_light
 from scipy.special import jnp_zeros
 
 from fdtd.axisymmetric.conductors import smallest_opening
-from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.grid import AXIS_PERMEABILITY, AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.scene import Scene
 from fdtd.cpml import AxialLayer, RadialLayer
@@ -27,6 +27,8 @@ _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs
 ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
 _MARGIN = 2  # cells between the antenna and the contour
 _SAMPLES_PER_PERIOD = 5
+_LOOK = 160  # standard time steps between two looks at the energy, at least
+_LONG_FRACTION = 0.995  # of the stability limit, where `courant_fraction` has its default
 _MAY_BE_FALSE = {"own_feeds", "short_pulse"}  # of a `Layout`; plans of before do not have them
 
 
@@ -78,6 +80,8 @@ class Settings:
         shape: (nr, nz) to use instead of the smallest that fits.
         surfaces: "full" or "diagonal".
         pulse: "full", or "short": two fifths as long, with less at the lowest frequency.
+        time_step: "standard", or "long": 1.147 times as long. Cut faces then have no room to drive more than whole
+            cells, so slanted metal loses accuracy; see `fdtd.axisymmetric.conductors` and docs/decisions/0067.
     """
 
     frequencies: tuple[float, ...]
@@ -93,6 +97,7 @@ class Settings:
     shape: tuple[int, int] | None = None
     surfaces: str = "full"
     pulse: str = "full"
+    time_step: str = "standard"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +167,7 @@ class Layout:
     @property
     def grid(self) -> AxisymmetricGrid:
         """The lattice."""
-        return AxisymmetricGrid(
-            nr=self.nr, nz=self.nz, cell=self.cell, origin=self.origin, courant_number=self.courant_number
-        )
+        return _grid(self.courant_number, cell=self.cell, nr=self.nr, nz=self.nz, origin=self.origin)
 
     @property
     def radial_layer(self) -> RadialLayer:
@@ -219,6 +222,12 @@ class Layout:
         return (KaiserPulse if self.short_pulse else GaussianPulse)(centre=self.pulse_centre, width=self.pulse_width)
 
 
+def _grid(courant_number: float, **others: Any) -> AxisymmetricGrid:
+    """Return the lattice of a time step: those longer than the plain lattice allows need a permeability at the axis."""
+    permeability = 1.0 if courant_number <= courant_limit(1) else AXIS_PERMEABILITY
+    return AxisymmetricGrid(courant_number=courant_number, axis_permeability=permeability, **others)
+
+
 def check_bodies(layout: Layout, scene: Scene) -> None:
     """Refuse dielectrics that cut the contour or reach into the absorbing layers; a cell beside them must be free.
 
@@ -260,8 +269,8 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
     d = settings.cell or choose_cell(extent, max(settings.frequencies), settings.cells_per_wavelength)
     cutoff = _feed_cutoff(extent, settings, d)
     box = _box(extent, settings, d)
-    courant = settings.courant_fraction * courant_limit(1)
-    lattice = AxisymmetricGrid(nr=box["nr"], nz=box["nz"], cell=d, origin=box["origin"], courant_number=courant)
+    courant = _courant_number(settings)
+    lattice = _grid(courant, cell=d, nr=box["nr"], nz=box["nz"], origin=box["origin"])
     return Layout(
         cell=d,
         courant_number=courant,
@@ -274,8 +283,16 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
         own_feeds=extent.own_feeds,
         **box,
         **_feed(extent, lattice),
-        **_times(extent, settings, cutoff, courant * d / speed_of_light),
+        **_times(extent, settings, cutoff, lattice),
     )
+
+
+def _courant_number(settings: Settings) -> float:
+    """Return c dt/d."""
+    if settings.time_step == "standard":
+        return settings.courant_fraction * courant_limit(1)
+    fraction = _LONG_FRACTION / Settings.courant_fraction * settings.courant_fraction
+    return min(fraction, 1.0) * courant_limit(1, axis_permeability=AXIS_PERMEABILITY)
 
 
 def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
@@ -355,12 +372,14 @@ def _feed(extent: Extent, lattice: AxisymmetricGrid) -> dict[str, int]:
     }
 
 
-def _times(extent: Extent, settings: Settings, cutoff: float, dt: float) -> dict[str, Any]:
-    """Return the source's pulse, when to record, and when to stop: of a `Layout`, by name; dt is the time step, s."""
+def _times(extent: Extent, settings: Settings, cutoff: float, lattice: AxisymmetricGrid) -> dict[str, Any]:
+    """Return the source's pulse, when to record, and when to stop: of a `Layout`, by name."""
+    dt = lattice.time_step
     lowest, highest = min(settings.frequencies), max(settings.frequencies)
     pulse = (short_pulse_for if settings.pulse == "short" else pulse_for)(np.array(settings.frequencies), cutoff)
     record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * dt)))
-    check_every = record_every * math.ceil(160 / record_every)
+    look = _LOOK if settings.time_step == "standard" else _LOOK * courant_limit(1) / lattice.courant_number
+    check_every = record_every * math.ceil(look / record_every)
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light
     settled = math.ceil((pulse.duration + transit) / dt)
     # Near its cutoff the feed holds energy for longer: its waves move that much slower than light.

@@ -111,7 +111,9 @@ def te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarr
     side = np.where(np.arange(columns + 1) < wall, node, 0.0)
     stiffness = np.diag(side[1:] + side[:-1] + m**2 * length / half)
     stiffness -= np.diag(side[1:-1], 1) + np.diag(side[1:-1], -1)
-    values, vectors = eigh(stiffness, np.diag(area * half))
+    mass = area * half
+    mass[0] *= grid.axis_permeability
+    values, vectors = eigh(stiffness, np.diag(mass))
     h_z = vectors[:, place] / np.abs(vectors[:, place]).max() * np.sign(vectors[0, place])
     e_r = m * length * h_z / half
     e_phi = -side[:-1] * np.diff(h_z, prepend=0.0)

@@ -35,7 +35,8 @@ from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.wedges import Wedges
 
 REACH = 2.5  # cells from a rim within which edges are corrected; 1.2 does most of it, 4 does no more
-LEAST = 0.6 / 0.6088**2  # a correction makes no coefficient smaller than this times the Courant number's square
+LEAST = 0.6  # a correction makes no coefficient smaller than this, where the time step is the standard one or longer
+_LEAST_AT = 0.6088  # Courant number of the standard one; below it the square of the Courant number decides
 SMALLEST_VOLTAGE = 0.05  # of the potential one cell from the rim; edges across the field carry none
 WINDOW = 9  # cells around a rim that may be corrected, each way
 _AT_A_TIME = 1 << 18  # nodes, so that a host's cache holds them
@@ -265,7 +266,7 @@ def _correct_areas(
     """
     xm, (k, i, inside) = library(open_length), place
     antenna, inner = xm.arange(len(open_length))[:, None, None], np.s_[:, 1:-1, 1:-1]
-    least = LEAST * grid.courant_number**2
+    least = least_coefficient(grid)
     most = 4 * xm.asarray(np.where(np.arange(grid.nr) < AXIS_COLUMNS, *allowed(grid)))[i]
     driving, faces = [], []
     for ratio, component, face in ((in_air[0], 0, 2), (in_air[1], 2, 0)):
@@ -307,11 +308,16 @@ def _correct_edges(
     xm, xp, (k, i, _) = library(open_length), library(permittivity), place
     k, i = k[:, 1:-1], i[:, :, 1:-1]
     antenna, member = xm.arange(len(open_length))[:, None, None], xp.arange(len(permittivity))[:, None, None]
-    least, at = LEAST * grid.courant_number**2, (xp.asarray(k), xp.asarray(i))
+    least, at = least_coefficient(grid), (xp.asarray(k), xp.asarray(i))
     for ratio, component in zip(ratios, (0, 2), strict=True):
         whole, old = xp.asarray(open_length[antenna, component, k, i]), permittivity[member, component, *at]
         new = np.maximum(ratio * whole, least * old)
         permittivity[member, component, *at] = np.where((ratio > 0) & (whole > 0), new, old)
+
+
+def least_coefficient(grid: AxisymmetricGrid) -> float:
+    """Return the smallest permittivity or area that a correction gives to an edge or face."""
+    return min(LEAST / _LEAST_AT**2 * grid.courant_number**2, LEAST)
 
 
 def allowed(grid: AxisymmetricGrid) -> tuple[float, float]:

@@ -160,7 +160,9 @@ class Stepper:
         curl_r[:, :, 0] = 0.0
         f["h_r"] += courant / self.face["h_r"] * curl_r
         f["h_phi"] += courant / self.face["h_phi"] * self.radial["h_phi"](dr_e_z - dz_e_r) / self.half
-        f["h_z"] -= courant / self.face["h_z"] * self.radial["h_z"](dr_re_phi + m * f["e_r"][:, :nz])
+        curl_z = self.radial["h_z"](dr_re_phi + m * f["e_r"][:, :nz])
+        curl_z[:, :, 0] /= self.grid.axis_permeability
+        f["h_z"] -= courant / self.face["h_z"] * curl_z
 
     def _stretched(self, name: str, difference: np.ndarray) -> np.ndarray:
         """The difference along z of one component inside every axial layer's stretched z."""
@@ -183,7 +185,9 @@ class Stepper:
         if self.order == 0:
             axis_weight[0] = 1 / 8  # half of the disc of radius d/2
         weights = {"e_r": self.half, "e_phi": node_weight, "e_z": axis_weight}
-        weights |= {"h_r": node_weight, "h_phi": self.half, "h_z": self.half}
+        h_z_weight = self.half.copy()
+        h_z_weight[0] *= self.grid.axis_permeability
+        weights |= {"h_r": node_weight, "h_phi": self.half, "h_z": h_z_weight}
         total = np.zeros(self.problem.media.batch)
         for b in range(len(total)):
             for name, weight in weights.items():

@@ -32,6 +32,7 @@ def random_problem(
     start: bool = True,
     lossy: bool = False,
     own_feeds: bool = False,
+    axis_permeability: float = 1.0,
 ) -> Problem:
     """Random media, metal with cut edges, layers on all sides and in the feed, source, port, contour and field map.
 
@@ -46,13 +47,14 @@ def random_problem(
         start: Begin with random fields instead of zero.
         lossy: Loss everywhere, growing with the place in the batch, so that every antenna decays at a rate of its own.
         own_feeds: Each antenna has its own source profile and port weights.
+        axis_permeability: Of H_z in the column at the axis; the time step grows with the limit.
     """
     rng = np.random.default_rng(seed)
     nr, nz = shape
     assert feed <= max(7, nr - 20), "the contour lies within the feed's wall"
-    grid = AxisymmetricGrid(
-        nr=nr, nz=nz, cell=CELL, origin=13, courant_number=0.9 * courant_limit(order), azimuthal_order=order
-    )
+    limit = courant_limit(order, axis_permeability=axis_permeability)
+    orders = {"azimuthal_order": order, "axis_permeability": axis_permeability}
+    grid = AxisymmetricGrid(nr=nr, nz=nz, cell=CELL, origin=13, courant_number=0.9 * limit, **orders)
     media = random_media(rng, batch, nr, nz, feed)
     if lossy:
         loss = np.arange(1, batch + 1)[:, np.newaxis, np.newaxis, np.newaxis] * rng.uniform(0.02, 0.04)

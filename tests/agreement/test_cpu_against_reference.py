@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from random_problems import PORT_WIDTHS, largest, part, random_problem, record_errors
 
+from fdtd.axisymmetric.grid import AXIS_PERMEABILITY, courant_limit
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cpu, reference
 
@@ -36,6 +37,15 @@ def test_double_precision(order: int, batch: int, steps_per_sweep: int) -> None:
     problem = random_problem(seed=10 * order + batch, order=order, batch=batch, own_feeds=batch > 1)
     measured = cpu.run(problem, precision="float64", steps_per_sweep=steps_per_sweep, threads=1)
     _assert_agreement(measured, reference.run(problem), problem, TOLERANCE["float64"])
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_permeability_at_the_axis(precision: str) -> None:
+    """The long time step of searches: H_z at the axis, and its part of the energy, in step with the oracle."""
+    problem = random_problem(seed=6, order=1, batch=2, axis_permeability=AXIS_PERMEABILITY)
+    assert problem.grid.courant_number > courant_limit(1)
+    measured = cpu.run(problem, precision=precision, steps_per_sweep=5, threads=1)
+    _assert_agreement(measured, reference.run(problem), problem, TOLERANCE[precision])
 
 
 @pytest.mark.parametrize("start", [False, True])

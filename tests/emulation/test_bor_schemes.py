@@ -13,6 +13,7 @@ import pytest
 from emulated import TOLERANCE, agree
 from host_device import HostDevice
 
+from fdtd.axisymmetric.grid import AXIS_PERMEABILITY
 from fdtd.backends import cuda, reference
 from fdtd.errors import Unsuitable
 from fdtd.schemes.antennas import Launch, Scheme
@@ -36,6 +37,14 @@ def test_random_problem(scheme: str, order: int, batch: int, precision: str) -> 
     measured = cuda.run(problem, precision=precision, scheme=scheme, on=HostDevice())
     expected = reference.run(problem)
     agree(measured, expected, precision)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_permeability_at_the_axis(scheme: str) -> None:
+    """The long time step of searches."""
+    problem = plain(random_problem(seed=6, order=1, steps=120, axis_permeability=AXIS_PERMEABILITY), scheme)
+    measured = cuda.run(problem, precision="float64", scheme=scheme, on=HostDevice())
+    agree(measured, reference.run(problem), "float64")
 
 
 def plain(problem, scheme: str):

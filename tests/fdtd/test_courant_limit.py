@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
+from fdtd.axisymmetric.grid import AXIS_PERMEABILITY, AxisymmetricGrid, courant_limit
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import Sampling
 from fdtd.axisymmetric.problem import Problem
@@ -26,13 +26,14 @@ PUBLISHED = {0: 0.6726, 1: 0.6212, 2: 0.4255, 3: 0.3085, 4: 0.2390}
 ORDERS = tuple(PUBLISHED)
 
 
-def growth(order: int, courant_number: float, steps: int = 500) -> float:
+def growth(order: int, courant_number: float, steps: int = 500, axis_permeability: float = 1.0) -> float:
     """Energy of random fields in a closed empty box after some steps, over that after the first few."""
     grid = AxisymmetricGrid(
         nr=16, nz=64, cell=1e-3, origin=0, courant_number=0.5 * courant_limit(order), azimuthal_order=order
     )
     beyond = object.__new__(AxisymmetricGrid)  # past the constructor, which refuses what is not stable
-    beyond.__dict__.update(dataclasses.asdict(grid) | {"courant_number": courant_number})
+    changed = {"courant_number": courant_number, "axis_permeability": axis_permeability}
+    beyond.__dict__.update(dataclasses.asdict(grid) | changed)
     ones = np.ones((1, 3, grid.nz, grid.nr))
     start = np.random.default_rng(order).standard_normal((1, 6, grid.nz, grid.nr))
     stepper = Stepper(
@@ -79,6 +80,23 @@ def test_unstable_above(order: int) -> None:
 def test_the_planar_limit_is_not_stable() -> None:
     """1/sqrt(2), the limit of square cells in a plane, is unstable here even for m = 0."""
     assert growth(0, 1 / np.sqrt(2)) > 1e20
+
+
+def test_permeability_at_the_axis_allows_a_longer_step() -> None:
+    """The next wave of order 1 needs 0.7020, whatever the permeability from 2 on; 0.1 % below it nothing grows."""
+    limits = [courant_limit(1, axis_permeability=permeability) for permeability in (2.0, AXIS_PERMEABILITY, 9.0)]
+    assert limits == pytest.approx([0.70204] * 3, abs=1e-5)
+    assert growth(1, 0.999 * limits[1], axis_permeability=AXIS_PERMEABILITY) < 3.0
+    assert growth(1, 1.003 * limits[1], axis_permeability=AXIS_PERMEABILITY) > 1e20
+
+
+@pytest.mark.parametrize(("order", "permeability"), [(0, 3.0), (2, 3.0), (1, 0.5)])
+def test_other_permeabilities_are_refused(order: int, permeability: float) -> None:
+    """H_z of order 0 does not vanish at the axis, and a permeability below 1 needs a smaller time step."""
+    with pytest.raises(ConfigError, match="axis_permeability"):
+        AxisymmetricGrid(
+            nr=16, nz=16, cell=1e-3, origin=0, courant_number=0.1, azimuthal_order=order, axis_permeability=permeability
+        )
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -176,7 +176,7 @@ def _add_radial_layer(problem: Problem, arrays: Any, numbers: Any, padded: Any, 
     rounded[1, inner] = rounded[4, inner] - rounded.dtype.type(grid.courant_number / 2)
     arrays["filters"] = filters
     arrays["radial_psi"] = library(problem.media.permittivity).zeros((problem.media.batch, grid.nz, 8, pitch), dtype)
-    numbers |= {"radial_start": start, "radial_cells": layer.cells, "radial_pitch": pitch}
+    numbers |= {"axis_gain": gains[5, 0], "radial_start": start, "radial_cells": layer.cells, "radial_pitch": pitch}
 
 
 def _add_axial_layers(problem: Problem, arrays: Any, numbers: Any, dtype: Any, lead: int, pitch: int) -> None:

@@ -64,7 +64,7 @@ class Rims:
         """
         xp, grid = self._launch.arrays, self._windows.grid
         count, antennas = self._windows.real.shape
-        least, (near, far) = rims.LEAST * grid.courant_number**2, rims.allowed(grid)
+        least, (near, far) = rims.least_coefficient(grid), rims.allowed(grid)
         least_phi = xp.empty((count, antennas, rims.WINDOW, rims.WINDOW))
         self._launch(
             text(), "correct_areas", (antennas, 1), THREADS, count, antennas, self._first, grid.nr, grid.nz,

@@ -90,6 +90,8 @@ struct Parameters {
     double decay;
     real order;
     real half_courant;
+    // Of h_z in the column at the axis
+    real axis_gain;
 };
 
 __constant__ Parameters P;

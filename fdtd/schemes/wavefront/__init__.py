@@ -86,6 +86,7 @@ class WavefrontPlan:
             "RING": self.ring,
             "STAGED_ROWS": self.staged_rows,
             "FIRST_LANE": self.lead // self.cells,
+            "AXIS_CELL": self.lead % self.cells,
             "STAGED_LANES": self.staged_lanes,
             "WIDE": int(self.wide),
             "COUPLED": int(self.coupled),

@@ -3,8 +3,8 @@
 // `plain` forms are the update in air; `full` forms add the needs of a row's word: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
-// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE (that with the axis), STAGED_LANES (lanes
-// from there on whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond them), COUPLED (1: some
+// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE and AXIS_CELL (the lane with the axis, and
+// its cell there), STAGED_LANES (lanes from there on whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond them), COUPLED (1: some
 // nodes couple e_r and e_z), NUMBERED (1: ca and cb are numbers of pairs), FIRST_CUT_LANE, CUT_LANES (lanes from there on
 // whose cut faces are kept there; 0: none).
 #if !defined(FIRST_LANE) || !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
@@ -19,6 +19,7 @@
 #endif
 
 // Radial factors of one lane's columns: S/r_i, S/r_(i+1/2), S r_(i+1/2); S r_i is the last less S/2. Zero left of the axis.
+// H_z has the second, less at the axis, where long time steps need it.
 struct Columns {
     real node[CELLS], half[CELLS], rising[CELLS];
 };
@@ -26,6 +27,10 @@ struct Columns {
 __device__ inline void read_columns(int lane, Columns &c) {
     const real *gains = P.gains + lane * CELLS;
     load_lane(gains, c.half), load_lane(gains + 2 * ROW_PITCH, c.node), load_lane(gains + 4 * ROW_PITCH, c.rising);
+}
+
+__device__ inline real gain_of_h_z(const Columns &c, int lane, int j) {
+    return j == AXIS_CELL && lane == FIRST_LANE ? P.axis_gain : c.half[j];
 }
 
 // Flags of a row whose update is not plain.
@@ -232,7 +237,7 @@ __device__ inline void advance_h_plain(
         const LaneCell here = x.at(j);
         drive(row.at[H_R][j], c.node[j], curl_e_r(here, rise_of_e(here, E_PHI)));
         drive(row.at[H_PHI][j], c.rising[j], curl_e_phi(here, rise_of_e(here, E_R)));
-        drive_back(row.at[H_Z][j], c.half[j], curl_e_z(here));
+        drive_back(row.at[H_Z][j], gain_of_h_z(c, lane, j), curl_e_z(here));
     }
 }
 
@@ -250,7 +255,8 @@ __device__ inline void advance_h_full(
     const int cut = word & ROW_CUT ? word & ROW_REACH : 0;
     drive_h(row, H_R, curl_r, c.node, 1, lane, cut, faces, staged);
     drive_h(row, H_PHI, curl, c.rising, 1, lane, cut, faces, staged);
+    real gain[CELLS];
 #pragma unroll
-    for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_z(x.at(j));
-    drive_h(row, H_Z, curl, c.half, -1, lane, cut, faces, staged);
+    for (int j = 0; j < CELLS; ++j) curl[j] = curl_e_z(x.at(j)), gain[j] = gain_of_h_z(c, lane, j);
+    drive_h(row, H_Z, curl, gain, -1, lane, cut, faces, staged);
 }
