@@ -113,6 +113,7 @@ def cut_into_waves(
     most: int,
     at_once: int | None = None,
     shared: bool = False,
+    sent: int = 0,
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
 
@@ -120,34 +121,43 @@ def cut_into_waves(
         jobs: All of a generation.
         device_count: Devices.
         batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, and
-            at most four rounds, so that preparing the next batch has a batch's stepping to hide behind. A device's
-            first and last batch are smaller where there is enough for that: it has nothing to step while they are
-            prepared, or looked at.
+            at most four rounds, so that preparing the next batch has a batch's stepping to hide behind. Where there
+            is enough for that, a device's first and last batch are about half of the others, of which there are three:
+            it has nothing to step while they are prepared, or looked at.
         wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
         shared: Whether cores take antennas from the end: then batches are alike.
+        sent: Antennas of the generation that were cut before: the others get what is left of the generation's batches.
     """
-    grain = at_once or wave
+    grain, count = at_once or wave, sent + len(jobs)
     if batch_size != "auto" or most < grain:
-        size = usual_waves(len(jobs), device_count, batch_size, wave=wave, most=most)
-        return [list(jobs[first : first + size]) for first in range(0, len(jobs), size)]
-    grains = -(-len(jobs) // grain)
-    rounds = min(max(-(-len(jobs) // (device_count * wave)), 1), ROUNDS)
+        size = usual_waves(count, device_count, batch_size, wave=wave, most=most)
+        return _pieces(jobs, range(size, count + size, size), sent)
+    grains = -(-count // grain)
+    rounds = min(max(-(-count // (device_count * wave)), 1), ROUNDS)
     rounds = max(rounds, -(-grains // (device_count * (most // grain))))
-    count = max(min(rounds * device_count, grains), 1)
-    small, larger = divmod(grains, count)
-    sizes = [small + (place < larger) for place in range(count)]
+    pieces = max(min(rounds * device_count, grains), 1)
+    small, larger = divmod(grains, pieces)
+    sizes = [small + (place < larger) for place in range(pieces)]
     if not shared:
         sizes = _small_at_ends(sizes, device_count, most=most // grain, wave=max(wave // grain, 1))
-    ends = accumulate(grain * size for size in sizes)
-    return [list(jobs[begin:end]) for begin, end in pairwise((0, *ends)) if begin < len(jobs)]
+    return _pieces(jobs, accumulate(grain * size for size in sizes), sent)
+
+
+def _pieces(jobs: Sequence[Job], ends: Iterable[int], sent: int) -> list[list[Job]]:
+    """Cut jobs at ends that count from as many before the first; empty pieces are left out."""
+    places = (min(max(end - sent, 0), len(jobs)) for end in ends)
+    return [list(jobs[begin:end]) for begin, end in pairwise((0, *places)) if begin < end]
 
 
 def _small_at_ends(sizes: list[int], device_count: int, *, most: int, wave: int) -> list[int]:
-    """Return other sizes: batches that devices begin and end with are half of the mean, in whole waves, if they can."""
+    """Return other sizes: batches that devices begin and end with are half of the mean, in whole waves, if they can.
+
+    These make one round of the given ones, so that each device has a batch more.
+    """
     count, grains = len(sizes), sum(sizes)
-    edge, inner = grains // (2 * count) // wave * wave, count - 2 * device_count
+    edge, inner = grains // (2 * count) // wave * wave, count - device_count
     if not edge or inner < 1:
         return sizes
     small, larger = divmod(grains - 2 * device_count * edge, inner)

@@ -95,9 +95,17 @@ class PoolFarm:
             return self.pool.ask(question, *arguments)
         return []
 
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:  # noqa: D102
+    def ahead(self, population: int, batch_size: int | str = "auto") -> int:
+        """Return how many antennas of a generation to send before the others are bred: of devices the first batches."""
+        if self.device is None or self._dispatcher.mixed or not self._dispatcher.cut_beforehand:
+            return 0
+        batches = self.cut([("", {})] * population, batch_size)
+        first = sum(map(len, batches[: self.worker_count]))
+        return first if first < population else 0
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0) -> list[list[Job]]:  # noqa: D102
         dispatcher = self._dispatcher
-        dispatcher.prepare(len(jobs), batch_size)
+        dispatcher.prepare(sent + len(jobs), batch_size)
         if not dispatcher.cut_beforehand:
             return [list(jobs)]
         if self.device is None:
@@ -105,8 +113,9 @@ class PoolFarm:
         devices = max(dispatcher.device_count, 1) if dispatcher.mixed else self.worker_count
         wave, most = self.device["wave"], largest_batch(self.device["antennas"], self._streams)
         return cut_into_waves(
-            jobs, devices, batch_size, wave=wave, most=most, at_once=self.device.get("at_once"), shared=dispatcher.mixed
-        )
+            jobs, devices, batch_size, wave=wave, most=most, at_once=self.device.get("at_once"),
+            shared=dispatcher.mixed, sent=sent,
+        )  # fmt: skip
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:  # noqa: D102
         evaluate, family, backend = self._task
@@ -129,8 +138,13 @@ class PoolFarm:
         self._handler.draining = False
         self._handler.begin()
         self._plan, self._known = self._own_plan if plan is None else dict(plan), known
-        self.submit(batches)
-        self.pool.scale(len(self._waiting))
+        if isinstance(batches, Iterator):
+            for batch in batches:
+                self.submit([batch])
+                self._launch()
+        else:
+            self.submit(batches)
+        self.pool.scale(len(self._waiting) + len(self._in_flight))
         self._launch()
         return self.completed()
 

@@ -35,8 +35,18 @@ class Solving(Protocol):
         """Number of batches that may be in flight."""
         ...
 
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:
-        """Cut a generation into batches for this farm; see `antennaopt.farm.batches`."""
+    def ahead(self, population: int, batch_size: int | str = "auto") -> int:
+        """Return how many antennas of a generation to send before the others are bred; 0 to send all at once."""
+        ...
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0) -> list[list[Job]]:
+        """Cut a generation into batches for this farm; see `antennaopt.farm.batches`.
+
+        Args:
+            jobs: All of it, or what is left.
+            batch_size: Antennas a batch, or `auto`.
+            sent: Antennas of the generation that were cut before.
+        """
         ...
 
     def run(
@@ -45,7 +55,8 @@ class Solving(Protocol):
         """Submit batches, then yield each individual's outcome once, in order of completion.
 
         Args:
-            batches: Lists of (key, design); keys are unique. The first are on their way when this returns.
+            batches: Lists of (key, design); keys are unique. The first are on their way when this returns. All are
+                taken before; those of an iterator are sent as they come, where there is a free place.
             plan: Grid and times, JSON-able; the farm's own when None.
             known: Called for every batch that is sent, see `antennaopt.solve.options.SolveOptions.known`; None to
                 solve all.
@@ -126,9 +137,12 @@ class ForwardingFarm:
     def places(self) -> int:  # noqa: D102
         return self._farm.places
 
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto") -> list[list[Job]]:  # noqa: D102
+    def ahead(self, population: int, batch_size: int | str = "auto") -> int:  # noqa: D102
+        return self._farm.ahead(population, batch_size)
+
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0) -> list[list[Job]]:  # noqa: D102
         self._batch_size = batch_size
-        return self._farm.cut(jobs, batch_size)
+        return self._farm.cut(jobs, batch_size, sent)
 
     def drain(self) -> None:  # noqa: D102
         self._farm.drain()

@@ -21,12 +21,14 @@ from antennaopt.farm.batches import Job
 from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
 from antennaopt.run.memory import Memory, design_digest, design_digests, generation_report, refuse_failures
 from antennaopt.run.process import rare_collections
-from antennaopt.run.progress import GenerationReport
 from antennaopt.run.unmet import Unmet
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
 from antennaopt.search.candidate import decode_all
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
+
+Copies = list[tuple[str, str]]
+"""Individuals with an earlier one of the same design each."""
 
 
 class Driver:
@@ -54,7 +56,7 @@ class Driver:
         self._batch = self._capacity = 1
         self._outcomes: Iterator[tuple[str, Outcome]] | None = None
         self._block: dict[str, Evaluation] = {}
-        self._unsaved: tuple[Sequence[Evaluation], GenerationReport] | None = None
+        self._unsaved: tuple[Sequence[Evaluation], int, float] | None = None
         self._partial: dict[str, Outcome] = {}
         self._level = 0  # of `_partial`
         self._values: dict[str, dict[str, float]] = {}
@@ -171,13 +173,7 @@ class Driver:
         """Set the farm to work: on a generation, or on what a search without them begins with."""
         search = self.search
         if not search.by_order:
-            self._first = {}
-            candidates = search.ask()
-            # With a smaller budget than when they were solved, not all of them are asked for.
-            held = self._partial.items() if search.level_of(search.generation) == self._level else ()
-            self._partial = {one: outcome for one, outcome in held if one in search.under_way}
-            self._set_to_work(candidates)
-            return self._outcomes or iter(())
+            return self._send_generation()
         self._batch, self._capacity = self._sizes()
         self._progress.generation_started(search.generation, search.settings.population)
         self._outcomes = self._farm.run([])
@@ -187,6 +183,31 @@ class Driver:
             births = search.ask(search.settings.population)
         self._set_to_work(births)
         return self._outcomes
+
+    def _send_generation(self) -> Iterator[tuple[str, Outcome]]:
+        """Breed a generation and set the farm to work on it: on its first batches before the others are bred."""
+        search = self.search
+        copies: Copies = []
+        self._first = {}
+        if search.level_of(search.generation) != self._level:
+            self._partial = {}
+        ahead = self._farm.ahead(search.settings.population, self._with.batch_size)
+        batches = self._batches(ahead, copies)
+        outcomes = self._farm.run(batches if ahead else list(batches))
+        # With a smaller budget than when they were solved, not all of them were asked for.
+        self._partial = {one: outcome for one, outcome in self._partial.items() if one in search.under_way}
+        self._save()
+        self._progress.generation_started(search.generation, len(self._sent))
+        self._land(copies)
+        return outcomes
+
+    def _batches(self, ahead: int, copies: Copies) -> Iterator[list[Job]]:
+        """Yield the batches of a generation as it is bred: first those of some antennas, then all others."""
+        first = self._jobs(self.search.ask(ahead), copies) if ahead else []
+        if first:
+            yield from self._farm.cut(first, self._with.batch_size)
+        rest = self._jobs(self.search.ask(), copies)
+        yield from self._farm.cut(rest, self._with.batch_size, sent=len(first))
 
     def _sizes(self) -> tuple[int, int]:
         """Return how many children are bred at a time, and how many antennas keep the farm busy.
@@ -205,8 +226,14 @@ class Driver:
 
     def _set_to_work(self, candidates: Sequence[Candidate]) -> None:
         """Send off those whose antenna is not known; duplicates land with their original."""
+        copies: Copies = []
+        jobs = self._jobs(candidates, copies)
+        self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
+        self._land(copies)
+
+    def _jobs(self, candidates: Sequence[Candidate], copies: Copies) -> list[Job]:
+        """Return those whose antenna has to be solved; add to `copies` whose original is of an earlier generation."""
         jobs: list[Job] = []
-        copies: list[tuple[str, str]] = []
         decoded = decode_all(genes := self.search.genes, [one.genome for one in candidates])
         digests = design_digests(decoded, self.search.level_of(candidates[0].generation) if candidates else 0)
         for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
@@ -225,19 +252,14 @@ class Driver:
                 else:
                     self._sent[name] = digest
                     jobs.append((name, self._with.design(self._values[name])))
-        self._send(jobs)
+        return jobs
+
+    def _land(self, copies: Copies) -> None:
+        """Give copies the outcomes of their originals."""
         earlier = self.memory.recall({one for _, one in copies if one not in self._block})
         for name, original in copies:
             here = self._block.get(original)
             self._landed[name] = (earlier[original][1] if here is None else here.outcome), original
-
-    def _send(self, jobs: Sequence[Job]) -> None:
-        if self._outcomes is not None:
-            self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
-        else:
-            self._outcomes = self._farm.run(self._farm.cut(jobs, self._with.batch_size))
-            self._save()
-            self._progress.generation_started(self.search.generation, len(jobs))
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
@@ -325,10 +347,10 @@ class Driver:
         """Hand a full generation, or block, over to be stored with the state after it."""
         number, now = self.search.generation - 1, self._clock()
         block = sorted(self._block.values(), key=lambda one: one.candidate.slot)
-        report = generation_report(self.search, number, block, now - self._began)
+        seconds = now - self._began
         self._block, self._partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)
-        self._unsaved = block, report
+        self._unsaved = block, number, seconds
         if self.search.by_order:
             self._save()
             if number + 1 < self.search.settings.generations:
@@ -339,7 +361,8 @@ class Driver:
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return
-        block, report = unsaved
+        block, number, seconds = unsaved
+        report = generation_report(self.search, number, block, seconds)
         self.memory.keep(block)
         self._store.write_generation(report.generation, block)
         self._store.checkpoint(report.generation, self._state(()))

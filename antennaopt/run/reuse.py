@@ -13,6 +13,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,13 @@ class ReusingFarm(ForwardingFarm):
         self._frequencies = tuple(plan.get("frequencies", ()))
         self._ready.clear()
         self._under_way = {}
-        left = self._unanswered(batches)
+        left = self._as_they_come(batches) if isinstance(batches, Iterator) else self._unanswered(batches)
         return self._completed(self._farm.run(left, plan=plan, known=lambda: self._known))
+
+    def _as_they_come(self, batches: Iterator[Sequence[Job]]) -> Iterator[list[Job]]:
+        """Yield what is not known of the first batch before the others are taken."""
+        yield from self._unanswered(islice(batches, 1))
+        yield from self._unanswered(batches)
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         """Add batches while outcomes are being read."""

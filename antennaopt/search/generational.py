@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 from antennaopt.search.base import Made, Search
@@ -22,21 +24,30 @@ class Generational(Search):
     """
 
     _bred: list[Candidate] | None = None
+    _coming: Iterator[Candidate]
+    _draws: AbstractContextManager[Any]
     _left: int
     _told: dict[int, Scored]
 
     @abstractmethod
-    def breed(self, count: int) -> list[Made]:
-        """Return that many children, or more; drawn within `seeded`."""
+    def breed(self, count: int) -> Iterable[Made]:
+        """Return that many children, or more; drawn within `seeded`, and of an iterator when they are taken.
+
+        They do not depend on what is told meanwhile: what is told changes nothing before the generation is complete.
+        """
 
     def ask(self, count: int | None = None) -> list[Candidate]:
-        """Return the next candidates of the generation in order of slots; none when all have been asked."""
+        """Return the next candidates of the generation in order of slots; none when all have been asked.
+
+        With `count` no more than those are bred, where the algorithm breeds one after another.
+        """
         if self._bred is None:
-            self._bred, self._told = self._new_generation(), {}
-            self._left = len(self._bred)
-        first = len(self._bred) - self._left
-        asked = self._bred[first : None if count is None else first + count]
-        self._left -= len(asked)
+            self._coming, self._bred, self._told = self._new_generation(), [], {}
+        wanted = self._left if count is None else min(count, self._left)
+        with self._draws:
+            asked = list(islice(self._coming, wanted))
+        self._left = 0 if len(asked) < wanted else self._left - len(asked)
+        self._bred += asked
         self.births += len(asked)
         self.under_way |= {one.individual: one for one in asked}
         return asked
@@ -51,7 +62,7 @@ class Generational(Search):
         self.completed += len(told)
         if told and self._bred:
             self._told |= {one.candidate.slot: one for one in told}
-            if len(self._told) == len(self._bred):
+            if not self._left and len(self._told) == len(self._bred):
                 self._close([self._told[one.slot] for one in self._bred])
         return told
 
@@ -80,26 +91,31 @@ class Generational(Search):
         if passed > self.settings.elites or born != [(last, passed + place) for place in range(len(born))]:
             raise ValueError(f"the population is not {passed} elites and those born in generation {last}, by slots")
 
-    def _new_generation(self) -> list[Candidate]:
+    def _new_generation(self) -> Iterator[Candidate]:
+        """Begin a generation: return its candidates, to be taken within `_draws`, and set how many are to be asked."""
         first, most = 0, self._most_evaluations
-        polish = self.polish
-        if not self.generation:
+        polish, number = self.polish, self.generation
+        self._draws = nullcontext()
+        made: Iterable[Made]
+        if not number:
             made = self.first_generation()
-        elif self.climb is not None and self.climb.promotes_in(self.generation):
+            count = len(made)
+        elif self.climb is not None and self.climb.promotes_in(number):
             made = self.climb.promoted()
-        elif self._starts_again:
-            with seeded(self.seed, self.generation):
-                made = [(uniform_genome(len(self.genes)), (), RESTARTED) for _ in range(self._children)]
+            count = len(made)
         else:
-            polished = polish is not None and polish.is_on(self.generation)
-            count = self._polished if polished else self._children
-            with seeded(self.seed, self.generation):
-                made = (polish.breed(count) if polish is not None and polished else self.breed(count))[:count]
-            first = self._passing
-        if most is not None:
-            made = made[: max(most - self.evaluations, 0)]
-        number = self.generation
-        return [
+            self._draws = seeded(self.seed, number)
+            if self._starts_again:
+                count = self._children
+                made = ((uniform_genome(len(self.genes)), (), RESTARTED) for _ in range(count))
+            else:
+                polished = polish is not None and polish.is_on(number)
+                count = self._polished if polished else self._children
+                with self._draws:
+                    made = polish.breed(count) if polish is not None and polished else self.breed(count)
+                first = self._passing
+        self._left = count if most is None else min(count, max(most - self.evaluations, 0))
+        return (
             owned(
                 Candidate,
                 {
@@ -114,7 +130,7 @@ class Generational(Search):
                 },
             )
             for slot, (genome, parents, operator) in enumerate(made, start=first)
-        ]
+        )
 
     @property
     def _starts_again(self) -> bool:
@@ -196,16 +212,13 @@ class Genetic(Generational):
 
     counts_restarts = True
 
-    def breed(self, count: int) -> list[Made]:
+    def breed(self, count: int) -> Iterator[Made]:
         """Return children of pairs of parents."""
         settings = self.settings
         pool = [Individual.from_scored(one) for one in self.population]
         parents = tournament(pool, count + count % 2, settings.tournament_size)
-        return [
-            child
-            for one, other in zip(parents[::2], parents[1::2], strict=True)
-            for child in vary(one, other, settings.crossover, settings.mutation)
-        ]
+        for one, other in zip(parents[::2], parents[1::2], strict=True):
+            yield from vary(one, other, settings.crossover, settings.mutation)
 
 
 class Survivors(Generational):

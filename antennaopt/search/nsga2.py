@@ -8,7 +8,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any
@@ -46,7 +46,7 @@ class NonDominated(Survivors):
 
     _largest: float = 0.0
 
-    def breed(self, count: int) -> list[Made]:
+    def breed(self, count: int) -> Iterator[Made]:
         """Return children of pairs of parents, each parent the winner of a tournament of two."""
         settings, values, fronts = self.settings, *self._sorted(self.population)
         pool = [Individual.from_scored(one) for one in self.population]
@@ -54,11 +54,8 @@ class NonDominated(Survivors):
             one.fitness = _Standing(int(front), float(distance))  # type: ignore[attr-defined] - read by DEAP
         size = 4 * math.ceil(count / 4)
         parents = tools.selTournamentDCD(list(islice(cycle(pool), size)), size)
-        return [
-            child
-            for one, other in zip(parents[::2], parents[1::2], strict=True)
-            for child in vary(one, other, settings.crossover, settings.mutation)
-        ]
+        for one, other in zip(parents[::2], parents[1::2], strict=True):
+            yield from vary(one, other, settings.crossover, settings.mutation)
 
     def survivors(self, told: Sequence[Scored]) -> list[Scored]:
         """Keep the first fronts of parents and children; of the last that has no room for all the least crowded.

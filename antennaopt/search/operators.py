@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from deap import tools
@@ -57,8 +56,38 @@ CrossoverOperator = Callable[[Genome, Genome, Crossover], None]
 MutationOperator = Callable[[Genome, Mutation], None]
 
 
-@contextmanager
-def seeded(seed: int, generation: int) -> Iterator[None]:
+class Draws:
+    """A generator of its own for DEAP and our operators, in place of Python's and NumPy's global ones.
+
+    A context manager that may be entered again: what is drawn then follows what was drawn before.
+    """
+
+    def __init__(self, python: random.Random, numpy: dict[str, Any]) -> None:
+        """Begin.
+
+        Args:
+            python: Takes the place of Python's `random`.
+            numpy: State of NumPy's global generator.
+        """
+        self._generator, self._state = python, numpy
+        self._drawing: list[ModuleType] = []
+
+    def __enter__(self) -> Self:
+        self._before = np.random.get_state(legacy=False)
+        np.random.set_state(self._state)
+        self._drawing = [module for name, module in sys.modules.copy().items() if _draws(name, module)]
+        for module in self._drawing:
+            module.random = self._generator  # type: ignore[attr-defined]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for module in self._drawing:
+            module.random = PYTHONS_RANDOM  # type: ignore[attr-defined]
+        self._state = np.random.get_state(legacy=False)
+        np.random.set_state(self._before)
+
+
+def seeded(seed: int, generation: int) -> Draws:
     """Give DEAP and our operators a generator of their own for one generation, and seed NumPy's global one.
 
     What is drawn depends on the seed and the generation only. So a resumed run is equal to one that was never stopped,
@@ -70,19 +99,9 @@ def seeded(seed: int, generation: int) -> Iterator[None]:
         seed: The experiment's seed, at least 0.
         generation: The generation that is about to be made.
     """
-    numpy_state = np.random.get_state()
     words = np.random.SeedSequence([seed, generation]).generate_state(16, np.uint32)
     generator = PYTHONS_RANDOM.Random(int.from_bytes(words[:8].tobytes(), "little"))
-    np.random.seed(words[8:])
-    drawing = [module for name, module in sys.modules.copy().items() if _draws(name, module)]
-    for module in drawing:
-        module.random = generator  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        for module in drawing:
-            module.random = PYTHONS_RANDOM  # type: ignore[attr-defined]
-        np.random.set_state(numpy_state)
+    return Draws(generator, np.random.RandomState(words[8:]).get_state(legacy=False))
 
 
 def _draws(name: str, module: ModuleType) -> bool:

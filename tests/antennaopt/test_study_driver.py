@@ -51,7 +51,10 @@ class CheapFarm:
         self.solved, self._drained = [], False
         self._order, self._fault = random.Random(order), fault
 
-    def cut(self, jobs, batch_size="auto"):
+    def ahead(self, population, batch_size="auto"):
+        return 0
+
+    def cut(self, jobs, batch_size="auto", sent=0):
         return [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
 
     def run(self, batches):

@@ -105,6 +105,18 @@ def test_a_run_is_the_same_with_a_full_cache_an_empty_one_and_none(tmp_path, ste
     assert (pd.read_parquet(runs[1].folder / "evals")["stepping_seconds"] == 0.0).all()
 
 
+def test_batches_that_are_sent_before_the_others_are_bred_are_looked_up_too(tmp_path, stepped, monkeypatch):
+    """The same rows and nothing solved twice where the first antennas of a generation are sent ahead."""
+    none = carried_out(tmp_path / "none", "off")
+    monkeypatch.setattr(SerialFarm, "ahead", lambda self, population, batch_size="auto": 2)
+    short = carried_out(tmp_path / "short", tmp_path / "cache", evolution=SHORT)
+    assert len(stepped) == none.evaluations + short.evaluations
+    full = carried_out(tmp_path / "full", tmp_path / "cache")
+    assert len(stepped) == 2 * none.evaluations
+    pd.testing.assert_frame_equal(table(full), table(none), check_exact=True)
+    assert checkpoints(full) == checkpoints(none)
+
+
 def another_version(monkeypatch):
     monkeypatch.setattr(arithmetic, "solver_version", lambda: "0.1.0+another")
 

@@ -29,7 +29,10 @@ class Flying:
         self.solved, self.busy = [], []
         self._order, self._fault, self._dies_after = random.Random(order), fault, dies_after
 
-    def cut(self, jobs, batch_size="auto"):
+    def ahead(self, population, batch_size="auto"):
+        return 0
+
+    def cut(self, jobs, batch_size="auto", sent=0):
         return [list(jobs[first : first + 4]) for first in range(0, len(jobs), 4)]
 
     def run(self, batches):

@@ -266,6 +266,17 @@ def serial(experiment, *, plan, backend, scheduler=None, evaluate):
     return SerialFarm(evaluate, family=experiment.family, plan=plan, backend=backend)
 
 
+def two_ahead(experiment, *, plan, backend, scheduler=None, evaluate):
+    """Open a farm without workers, to which two antennas of a generation are sent before the others are bred."""
+    from antennaopt.farm.farm import SerialFarm
+
+    class Ahead(SerialFarm):
+        def ahead(self, population, batch_size="auto"):
+            return 2
+
+    return Ahead(evaluate, family=experiment.family, plan=plan, backend=backend)
+
+
 def with_a_mortal_scheduler(experiment, **given):
     """Open the experiment's farm; SIGUSR1 then ends its scheduler, which is a part of this process."""
     from antennaopt.run.start import open_farm

@@ -88,16 +88,15 @@ def in_child(action):
 
 
 EVOLUTION = {"population": 6, "generations": 3, "elites": 1}
+FARM = cheap_lens.two_ahead if sys.argv[1] in ("kill", "again") else cheap_lens.serial
 
 
 def begin(root):
-    cheap_lens.start(
-        root, farm=cheap_lens.serial, evolution=EVOLUTION, sleep_s=0.0, fault={"kind": "fail", "one_in": 9}
-    )
+    cheap_lens.start(root, farm=FARM, evolution=EVOLUTION, sleep_s=0.0, fault={"kind": "fail", "one_in": 9})
 
 
 def resume(folder):
-    cheap_lens.go_on(folder, farm=cheap_lens.serial)
+    cheap_lens.go_on(folder, farm=FARM)
 
 
 def run_folder(root):
