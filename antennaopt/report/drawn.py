@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +55,10 @@ def name_of_best(record: RunRecord) -> str | None:
     return None if record.best is None else str(record.best["individual"])
 
 
-def draw(record: RunRecord, proceed: Callable[[], bool] = lambda: True) -> Drawn:
+Proceed = Callable[[], bool]
+
+
+def draw(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
     """Draw all figures that show a run's rows and patterns, but none of the best antenna's field.
 
     Args:
@@ -68,39 +71,70 @@ def draw(record: RunRecord, proceed: Callable[[], bool] = lambda: True) -> Drawn
     Raises:
         Stopped: `proceed` said no.
     """
+    return together([part(record, proceed) for part in PARTS.values()])
 
-    def address(figure: Callable[[], Figure | None]) -> str | None:
-        if not proceed():
-            raise Stopped
-        made = figure()
-        return None if made is None else data_address(made)
 
-    drawn: dict[str, Any] = dict.fromkeys(
-        ("convergence", "hypervolume", "shortfalls", "section", "e_plane", "h_plane", "co_plane")
+def together(parts: Sequence[Drawn]) -> Drawn:
+    """Return what was drawn in parts as one."""
+    figures = {name: one for part in parts for name, one in part.figures.items()}
+    explored = next((part.explored for part in parts if part.explored is not None), None)
+    return Drawn(
+        best=parts[0].best, figures=figures, explored=explored, files=[one for part in parts for one in part.files]
     )
+
+
+def _address(figure: Callable[[], Figure | None], proceed: Proceed) -> str | None:
+    if not proceed():
+        raise Stopped
+    made = figure()
+    return None if made is None else data_address(made)
+
+
+def charts(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
+    """Draw how the search went; as `draw`."""
+    drawn: dict[str, Any] = dict.fromkeys(("convergence", "hypervolume", "shortfalls"))
     drawn["genes"] = []
+    if record.best is not None:
+        volumes = hypervolumes(record.events) if record.front is not None else {}
+        drawn["hypervolume"] = _address(lambda: hypervolume_figure(volumes), proceed) if volumes else None
+        if record.front is None:
+            drawn["convergence"] = _address(lambda: convergence_figure(record), proceed)
+            drawn["shortfalls"] = _address(lambda: shortfall_figure(record), proceed)
+        for gene in record.folder.columns.genes[:MOST_GENES]:
+            figure = _address(lambda gene=gene: gene_figure(record, gene), proceed)
+            drawn["genes"].append((gene.name, figure))
+    return Drawn(best=name_of_best(record), figures=drawn, explored=None)
+
+
+def antenna(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
+    """Draw the best antenna and its cuts; as `draw`."""
+    drawn: dict[str, Any] = dict.fromkeys(("section", "e_plane", "h_plane", "co_plane"))
     best = record.best
     if best is not None:
-        volumes = hypervolumes(record.events) if record.front is not None else {}
-        drawn["hypervolume"] = address(lambda: hypervolume_figure(volumes)) if volumes else None
-        if record.front is None:
-            drawn["convergence"] = address(lambda: convergence_figure(record))
-            drawn["shortfalls"] = address(lambda: shortfall_figure(record))
-        for gene in record.folder.columns.genes[:MOST_GENES]:
-            drawn["genes"].append((gene.name, address(lambda gene=gene: gene_figure(record, gene))))
-        drawn["section"] = address(lambda: section(record))
+        drawn["section"] = _address(lambda: section(record), proceed)
         cuts = record.cuts(best)
         if cuts:
             before = record.cuts(record.first_best) if not is_same(record) else []  # type: ignore[arg-type]
             about = {"polarisation": record.polarisation}
             for plane in ("e", "h", "co") if cuts[0].co_dbi else ("e", "h"):
-                drawn[f"{plane}_plane"] = address(
-                    lambda plane=plane: pattern_figure(plane, cuts, before, record.goals, **about)
+                drawn[f"{plane}_plane"] = _address(
+                    lambda plane=plane: pattern_figure(plane, cuts, before, record.goals, **about), proceed
                 )
             drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
+    return Drawn(best=name_of_best(record), figures=drawn, explored=None)
+
+
+def explorer(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
+    """Return the data of the plot of all antennas; as `draw`."""
     if not proceed():
         raise Stopped
-    return Drawn(best=name_of_best(record), figures=drawn, explored=explorer_data(record))
+    return Drawn(best=name_of_best(record), figures={}, explored=explorer_data(record))
+
+
+PARTS: Mapping[str, Callable[[RunRecord, Proceed], Drawn]] = {
+    "charts": charts, "antenna": antenna, "explorer": explorer,
+}  # fmt: skip
+"""Parts of what is drawn, of which none needs another."""
 
 
 def field_figures(record: RunRecord) -> dict[str, str | None]:

@@ -325,18 +325,21 @@ def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
     assert Ahead(tmp_path / "nowhere").drawn() is None
 
 
-def test_a_process_draws_the_same_and_ends_with_its_driver(tmp_path):
+@pytest.mark.parametrize(("cores", "processes"), [(2, 1), (16, 3)])
+def test_processes_draw_the_same_and_end_with_their_driver(tmp_path, cores, processes):
     run = MadeUpRun(generations=3, population=6)
     folder = write_run(tmp_path, run)
-    mine, drawer = Ahead(folder).drawn(), Drawer()
+    mine, drawer = Ahead(folder).drawn(), Drawer(cores)
+    assert len(drawer._processes) == processes
     ahead = Ahead(folder, drawer)
     found = ahead.drawn()
     assert mine is not None and found is not None
     assert [one.path for one in found.files] == [one.path for one in mine.files]
     assert write_report(folder, lambda: found).read_text() == write_report(folder, lambda: mine).read_text()
     ahead.close()
-    left = Drawer()
-    left._process.stdin.close()
-    assert left._process.wait(timeout=SAFETY_S) == 0, "nothing was asked of it"
-    broken = Drawer()
+    left = Drawer(cores)
+    for process in left._processes:
+        process.stdin.close()
+        assert process.wait(timeout=SAFETY_S) == 0, "nothing was asked of it"
+    broken = Drawer(cores)
     assert Ahead(tmp_path / "nowhere", broken).drawn() is None
