@@ -80,6 +80,12 @@ def _waves(xp: Any, times: bytes, frequencies: bytes) -> Any:
     return kept(xp, np.concatenate([np.cos(phase), -np.sin(phase)]))
 
 
+@lru_cache(maxsize=32)
+def _turns(xp: Any, seconds: float, frequencies: bytes) -> Any:
+    """exp(-jwt) of one time, (F, 1), in an array library; a device keeps them from batch to batch."""
+    return kept(xp, np.exp(-2j * np.pi * np.frombuffer(frequencies)[:, None] * np.array([seconds])))
+
+
 def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
@@ -265,10 +271,11 @@ def figures(
         port, contour = port * weights, contour * weights
     at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
     spectrum = _spectrum(contour, at_e, frequencies)
-    later = xp.asarray(np.exp(-2j * np.pi * frequencies[:, None] * (at_h - at_e)[:1]))
+    later = _turns(xp, float((at_h - at_e)[0]), frequencies.tobytes())
     for (_, component), where in layout.contour.sections().items():
         if component.startswith("h"):
-            spectrum[..., where] *= later
+            part = spectrum[..., where]
+            np.multiply(part, later, out=part)  # `*=` would also assign it, which a device does by a copy
     a, b = transform(grid, layout.contour, layout.frequencies, layout.theta_intervals)(spectrum)
     through = contour_power(layout.contour, spectrum)
     lost = _dissipated(problem, records, group) if losses else None
