@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from stored_rows import cells, percent, read, rows
@@ -101,3 +102,42 @@ def generation_table() -> str:
         for name in two for first, second in [(one.get(name, 0.0), two[name])]
     ]  # fmt: skip
     return table(["s of a generation", "one device", "half of it", "two devices", "lost"], lines)
+
+
+def gaps_table() -> str:
+    """Return the parts of a generation in which a device does not step, before and after, by sizes of batches."""
+    lines = [
+        [
+            row["code"],
+            str(row["processes"]),
+            sizes_text(row["sizes"]),
+            *(f"{row[name]:.0f}" for name in ("wall", "stepped")),
+            percent(row["share"]),
+            *(f"{ms:.0f}" for ms in (row["bred"] + row["returned"], row["prepared"], row["transformed"])),
+            f"{row['wall_over_before'] - 1:+.0%}",
+        ]
+        for row in rows("h200/study_gaps")
+        if row["case"] == "generation"
+    ]
+    heads = ["", "processes", "antennas a batch", "ms", "stepped, ms", "share", "no batch, ms"]
+    return table([*heads, "first prepared, ms", "last transformed, ms", "time"], lines)
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Return sizes of batches, equal ones that follow each other as a product."""
+    counted = [(size, len(list(alike))) for size, alike in groupby(sizes)]
+    return ", ".join(str(size) if count == 1 else f"{count} x {size}" for size, count in counted)
+
+
+def commands_table() -> str:
+    """Return the wall time of whole commands, before and after."""
+    lines = [
+        [
+            row["code"],
+            str(row["processes"]),
+            *(f"{row[name]:.1f}" for name in ("wall_seconds", "start", "search_seconds", "finish")),
+        ]
+        for row in rows("h200/study_gaps")
+        if row["case"] == "command"
+    ]
+    return table(["", "processes", "whole, s", "until workers are there", "search", "after certificates"], lines)

@@ -12,7 +12,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from farm_tables import compared_table, devices_table, generation_table, overhead_table, workers_table
+from farm_tables import (
+    commands_table,
+    compared_table,
+    devices_table,
+    gaps_table,
+    generation_table,
+    overhead_table,
+    workers_table,
+)
 from space_tables import others_table, space_table
 from stored_rows import Row, cells, giga, percent, read, rows
 from validation_tables import table
@@ -425,6 +433,8 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "whole antennas"): whole_antennas,
     (PAGE, "study"): study_table,
     (PAGE, "split"): split_table,
+    (PAGE, "gaps"): gaps_table,
+    (PAGE, "commands"): commands_table,
     (PAGE, "first run"): first_run_table,
     (PAGE, "families"): families_table,
     (PAGE, "agreement"): agreement_table,
