@@ -159,6 +159,7 @@ def simulate(
     extrapolate: bool = False,
     figures: Sequence[Mapping[str, Any]] = (),
     backend: str = "auto",
+    devices: int = 1,
 ) -> Simulation:
     """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
 
@@ -170,6 +171,7 @@ def simulate(
         figures: Figures of merit in addition to those of the file's objectives, each as an `[[objective]]` without a
             bound: `{"metric": "crosspol_db", "theta": "20 deg"}`.
         backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
+        devices: CUDA devices of this machine that share the lattice, of an antenna that is no body of revolution.
 
     Returns:
         Its figures, patterns, field and certificate. With a `status` other than `ok` it was not solved, and `error` has
@@ -177,7 +179,7 @@ def simulate(
 
     Raises:
         ConfigurationError: The antenna or the cell is not valid, or a parameter is a range.
-        ClusterError: There is no device for `backend="cuda"`.
+        ClusterError: There is no device for `backend="cuda"`, or there are fewer than `devices`.
     """
     from antennaopt.solve.device import chosen_backend
     from antennaopt.solve.simulate import simulate as solve
@@ -186,7 +188,7 @@ def simulate(
     subject = replace(_subject(antenna, cells_per_wavelength, cell), asked=asked)
     asked_backend = subject.backend if backend == "auto" and subject.backend else backend
     name = chosen_backend(asked_backend)
-    return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True))
+    return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True, devices=devices))
 
 
 def _subject(antenna: Any, cells_per_wavelength: float | None, cell: str | float | None) -> Subject:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from antennaopt.cli.bench_farm import farm
-from antennaopt.cli.bench_kernels import kernels, sweep
+from antennaopt.cli.bench_kernels import devices, kernels, sweep
 from antennaopt.cli.bench_runner import Sink, bench_options, watch
 from antennaopt.cli.bench_search import search
 from antennaopt.cli.options import backend_option, check_writable, json_option, set_option, write_json
@@ -55,6 +55,7 @@ def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
         click.echo("\n".join([aligned(table), "", *reasons]))
 
 
+bench.add_command(devices)
 bench.add_command(farm)
 bench.add_command(kernels)
 bench.add_command(search)

@@ -12,7 +12,7 @@ from antennaopt.cli.bench_runner import Figure, Sink, bench_options, with_source
 from antennaopt.cli.options import backend_option
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
-from antennaopt.solve.device import chosen_backend
+from antennaopt.solve.device import check_devices, chosen_backend
 
 KERNELS = Figure(module="bench_kernels", function="plot_kernels", entries="KERNEL_ROW")
 SWEEP = Figure(module="bench_kernels", function="plot_throughput", entries="SWEEP_ROW")
@@ -277,6 +277,67 @@ def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
         for row in rows
     ]
     return aligned([header, *lines])
+
+
+@click.command(short_help="One large lattice in space on several CUDA devices.")
+@click.option(
+    "--devices",
+    "counts",
+    type=click.IntRange(min=1),
+    metavar="N",
+    multiple=True,
+    help="Devices that share the lattice; may be repeated.  [default: all powers of two that are here]",
+)
+@click.option(
+    "--size",
+    "sizes",
+    type=click.IntRange(min=32),
+    metavar="N",
+    multiple=True,
+    default=(256, 512),
+    show_default=True,
+    help="Cells along a side, layers included; may be repeated.",
+)
+@click.option("--steps", type=click.IntRange(min=1), help="Time steps of one timing.")
+@precision_option
+@repeat_option
+@bench_options()
+def devices(
+    out: Sink, counts: tuple[int, ...], sizes: tuple[int, ...], steps: int | None, precision: str, repeat: int
+) -> None:
+    """Time one cube of Yee's lattice on 1, 2, 4 CUDA devices of this machine: each steps a slab of its planes.
+
+    Absorbing layers of 10 cells are on all faces; a source, the sums of a port at every step, samples of the Huygens
+    box every 50 steps and looks at the energy every 200 are on. RATIO TO ONE DEVICE is over the faster of two forms on
+    one device: launch by launch as batches are stepped, and launched from graphs as on several. SAME BITS says whether
+    fields, sums, energy and samples equal those of the first form.
+
+    \b
+    Examples:
+      antennaopt bench devices --devices 1 --devices 2 --devices 4 --json devices.json
+      antennaopt bench devices --size 384
+    """  # noqa: D301 - \b is click's
+    from antennaopt.bench.devices import bench_devices
+    from fdtd.backends.cuda import present
+
+    there = len(present.devices())
+    asked = counts or tuple(count for count in (1, 2, 4, 8) if count <= there)
+    check_devices(max(asked))
+    out.finish(
+        bench_devices(asked, sizes, precision=precision, repeat=repeat, steps=steps, told=out.told), _devices_table
+    )
+
+
+def _devices_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One line a lattice and number of devices."""
+    lines = [["cells", "devices", "planes of each", "G/s", "spread", "ratio to one device", "same bits"]]
+    for row in rows:
+        lines.append([
+            " x ".join(map(str, row["shape"])), str(row["devices"] or "1, launch by launch"),
+            ", ".join(map(str, row["planes"])), f"{row['cell_steps_per_s'] / 1e9:.1f}", f"{row['spread']:.1%}",
+            f"{row['ratio_to_one_device']:.2f}", "yes" if row["same_bits"] else "no",
+        ])  # fmt: skip
+    return aligned(lines)
 
 
 def check_memory_of_cells(side: int, axes: int = 2) -> None:

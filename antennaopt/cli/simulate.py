@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     help='Figure of merit to print in addition, e.g. "crosspol_db, theta=20 deg"; may be repeated.',
 )
 @backend_option(None)
+@click.option(
+    "--devices",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="CUDA devices that share the lattice, of an antenna that is no body of revolution.",
+)
 @file_options
 @set_option
 @quiet_option
@@ -54,6 +62,7 @@ def simulate(
     extrapolate: bool,
     figures: tuple[str, ...],
     backend: str | None,
+    devices: int,
     overrides: tuple[str, ...],
     quiet: bool,
     **files: Any,
@@ -70,6 +79,7 @@ def simulate(
       antennaopt simulate antenna.toml --cut antenna.cut --ffs antenna.ffs
       antennaopt simulate antenna.toml --figure "crosspol_db, theta=20 deg" --figure "phase_centre_mm"
       antennaopt simulate results/quickstart/RUN --individual g0003-s012
+      antennaopt simulate patch.toml --cell "0.1 mm" --backend cuda --devices 4
     """  # noqa: D301 - \b is click's
     from antennaopt.solve.extrapolate import order_warnings, ordered_as
     from antennaopt.solve.simulate import simulate as solve_one
@@ -99,6 +109,7 @@ def simulate(
         fields=outputs.need_fields,
         film=outputs.need_film,
         sphere=bool(outputs.far_field.files),
+        devices=devices,
         working=partial(working, quiet=quiet),
     )
     outcome, result = simulated.outcome, simulated.to_dict()
@@ -181,9 +192,10 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     if simulated.standings:
         click.echo("\n" + plain(aligned(goals_table(simulated.standings), left=(0, 1, 4))) + "\n", err=to_stderr)
     seconds = outcome.get("seconds") or 0.0
+    several = f" on {simulated.devices} devices" if simulated.devices > 1 else ""
     click.echo(
         f"{lattice_text(simulated.plan)}, {outcome.get('steps')} steps, {seconds:.2f} s, "
-        f"backend {result['backend']}; {outcome['status']}, {result['certificate']['verdict']}",
+        f"backend {result['backend']}{several}; {outcome['status']}, {result['certificate']['verdict']}",
         err=to_stderr,
     )
     if "port" in result:

@@ -149,11 +149,12 @@ def check_memory(plan: Mapping[str, Any], antennas: int = 1, *, what: str = "", 
         )
 
 
-def check_device(plan: Mapping[str, Any]) -> dict[str, Any]:
+def check_device(plan: Mapping[str, Any], shared_by: int = 1) -> dict[str, Any]:
     """Refuse antennas that a device of this machine cannot solve, before it is tried; makes no context.
 
     Args:
         plan: As `SolverPlan.to_dict` writes it.
+        shared_by: Devices that share each antenna's lattice.
 
     Returns:
         What a device takes, were it empty; see `antennaopt.solve.device.capacity`.
@@ -167,14 +168,14 @@ def check_device(plan: Mapping[str, Any]) -> dict[str, Any]:
     found = devices()
     smallest = min(found, key=lambda one: one.limits.memory_bytes)
     names = ", ".join(dict.fromkeys(one.name for one in found))
-    taken = capacity_of(plan, smallest.limits, smallest.limits.memory_bytes, smallest.identity)
+    taken = capacity_of(plan, smallest.limits, shared_by * smallest.limits.memory_bytes, smallest.identity)
     return {**taken, "device": names, "count": len(found)}
 
 
-def check_capacity(plan: Mapping[str, Any], backend: str) -> None:
+def check_capacity(plan: Mapping[str, Any], backend: str, devices: int = 1) -> None:
     """Refuse a single antenna that its backend cannot hold; see `check_memory` and `check_device`."""
     if backend == "cuda":
-        check_device(plan)
+        check_device(plan, devices)
     else:
         check_memory(plan)
 

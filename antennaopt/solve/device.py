@@ -198,6 +198,21 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_devices(count: int) -> None:
+    """Refuse more devices than this machine has, to share one antenna.
+
+    Raises:
+        ClusterError: There are fewer.
+        DeviceError: There is none.
+    """
+    from fdtd.backends.cuda.present import devices
+
+    there = len(devices())
+    if count > there:
+        many = "1 CUDA device" if there == 1 else f"{there} CUDA devices"
+        raise ClusterError(f"devices = {count}, but this machine has {many}; use at most {there}")
+
+
 def enough_devices(count: int | None) -> tuple[str, ...]:
     """Return the UUIDs of `count` of this machine's devices.
 

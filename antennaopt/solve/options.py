@@ -17,6 +17,7 @@ class SolveOptions:
         threads: Antennas solved at the same time.
         stages: Where to add the seconds of each stage (see `fdtd.axisymmetric.simulation.solve`).
         sphere: Whether to add the far field on the whole sphere, of an antenna that is no body of revolution.
+        devices: CUDA devices that share each antenna's lattice; several in three dimensions alone.
         watch: Called at every test of an antenna's energy with the steps done and the energy over its peak.
     """
 
@@ -25,6 +26,7 @@ class SolveOptions:
     threads: int = 1
     stages: dict[str, float] | None = None
     sphere: bool = False
+    devices: int = 1
     watch: Callable[[int, float], None] | None = None
 
 

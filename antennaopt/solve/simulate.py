@@ -11,6 +11,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
 from antennaopt.search.objectives import Standing, standings
 from antennaopt.solve.certificate import certify, feed_of
+from antennaopt.solve.device import check_devices
 from antennaopt.solve.extrapolate import Meshes, ordered_as, plan_two_meshes, solve_on_two_meshes
 from antennaopt.solve.figures import with_figures
 from antennaopt.solve.lattices import cell_count, lattice_text, shape_of
@@ -81,6 +82,7 @@ class Simulated:
         plan: Lattice and steps; of the finer mesh where there are two.
         backend: What solved it.
         meshes: Both solutions of an extrapolated one, else None.
+        devices: CUDA devices that shared its lattice.
     """
 
     subject: Subject
@@ -88,6 +90,7 @@ class Simulated:
     plan: dict[str, Any]
     backend: str
     meshes: Meshes | None = None
+    devices: int = 1
 
     @property
     def title(self) -> str:
@@ -119,6 +122,8 @@ class Simulated:
             "power_balance": max(balance, key=lambda value: abs(value - 1.0), default=None),
             **evidence,
         }
+        if self.devices > 1:
+            data["devices"] = self.devices
         if "feed.resistance" in self.subject.design and outcome.get("s11"):
             data["port"] = port_of(outcome, self.subject.design["feed.resistance"])
         if self.subject.experiment.goals and outcome.ok:
@@ -134,6 +139,7 @@ def simulate(
     fields: bool = False,
     film: bool = False,
     sphere: bool = False,
+    devices: int = 1,
     working: Working | None = None,
 ) -> Simulated:
     """Solve one antenna.
@@ -145,23 +151,26 @@ def simulate(
         fields: Record the electric field and S11 across the band.
         film: Record the field over time.
         sphere: Compute the far field on the whole sphere, of an antenna that is no body of revolution.
+        devices: CUDA devices that share its lattice, each a slab along z; several of one that is no body of revolution.
         working: Shows progress.
 
     Raises:
-        ConfigurationError: The antenna does not fit its lattice, or the lattice not into memory.
+        ConfigurationError: The antenna does not fit its lattice, the lattice not into memory, or devices cannot share
+            it.
         DeviceError: There is no device, or too little memory on it.
     """
     shown = working or (lambda line, plan: nullcontext())
+    check_shared(subject, backend, devices)
     fields = fields or subject.experiment.kind.spatial is not None  # there S11 across the band costs nothing
 
     def solved(plan: dict[str, Any], mesh: str = "", film: bool = film) -> Outcome:
         from antennaopt.solve.capacity import check_capacity
 
-        check_capacity(plan, backend)
-        line = f"{mesh}solving {lattice_text(plan)} with {backend}"
+        check_capacity(plan, backend, devices)
+        line = f"{mesh}solving {lattice_text(plan)} with {backend}" + (f" on {devices} devices" if devices > 1 else "")
         family = subject.experiment.family
         with shown(line, plan) as watch:
-            options = SolveOptions(watch=watch, sphere=sphere)
+            options = SolveOptions(watch=watch, sphere=sphere, devices=devices)
             (outcome,) = evaluator_of(family)(
                 family, [subject.design], plan, backend=backend, fields=fields, film=film, options=options
             )
@@ -169,13 +178,40 @@ def simulate(
 
     if not extrapolate:
         plan = subject.plan or own_plan(subject)
-        return Simulated(subject=subject, outcome=_figured(subject, solved(plan)), plan=plan, backend=backend)
+        outcome = _figured(subject, solved(plan))
+        return Simulated(subject=subject, outcome=outcome, plan=plan, backend=backend, devices=devices)
     if subject.experiment.kind.spatial is not None:
         raise ConfigurationError(
             f"extrapolate: orders of convergence are of bodies of revolution, and a {subject.experiment.family} is "
             "none; solve it with a finer cell"
         )
     return _on_two_meshes(subject, backend, film, solved)
+
+
+def check_shared(subject: Subject, backend: str, devices: int) -> None:
+    """Refuse several devices for an antenna that they cannot share.
+
+    Args:
+        subject: Which.
+        backend: `cpu`, `cuda` or `reference`.
+        devices: Their number.
+
+    Raises:
+        ClusterError: This machine has fewer.
+        ConfigurationError: It is a body of revolution, or the backend has no devices.
+    """
+    if devices == 1:
+        return
+    if subject.experiment.kind.spatial is None:
+        raise ConfigurationError(
+            f"devices = {devices} is for antennas in three dimensions, and a {subject.experiment.family} is a body of "
+            "revolution; use 1"
+        )
+    if backend != "cuda":
+        raise ConfigurationError(
+            f"devices = {devices} needs CUDA devices, and the backend is {backend}; use cuda, or 1"
+        )
+    check_devices(devices)
 
 
 def _figured(subject: Subject, outcome: Outcome) -> Outcome:

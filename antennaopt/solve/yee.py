@@ -140,7 +140,7 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
         decay_db=-plan.decay_db,
         max_steps=plan.max_steps,
         theta_deg=np.linspace(-180.0, 180.0, round(360.0 / STEP_DEG) + 1),
-        stepper=Stepper(backend=asked.backend, precision=plan.precision),
+        stepper=Stepper(backend=asked.backend, precision=plan.precision, devices=asked.options.devices),
         hooks=Hooks(progress=_look(asked.options), stages=spent),
     )
     stepping = spent["step"] / len(waiting)

@@ -110,8 +110,9 @@ def step_batch(
     takers: Sequence[yee_problem.Taker],
     precision: str,
     look: yee_problem.Look | None,
+    devices: int = 1,
 ) -> list[yee_problem.Records]:
-    """Step rectilinear lattices: together on a device, one after the other elsewhere.
+    """Step rectilinear lattices: together on a device, one after the other elsewhere and on several devices.
 
     Args:
         backend: One of `YEE_BACKENDS`.
@@ -119,10 +120,14 @@ def step_batch(
         takers: What gets the samples of each.
         precision: "float32" or "float64".
         look: Called at every look at the energy, on a device of the first alone.
+        devices: That share each lattice; with "cuda" alone there may be several.
     """
     if backend == "cuda":
         from fdtd.backends.cuda import yee
 
+        if devices > 1:
+            given = zip(problems, takers, strict=True)
+            return [yee.run_split(*one, devices=devices, precision=precision, look=look) for one in given]
         return yee.run_batch(problems, takers, precision=precision, look=look)
     step = YEE_BACKENDS[backend]
     return [step(problem, take, precision, look) for problem, take in zip(problems, takers, strict=True)]

@@ -45,11 +45,13 @@ class Stepper:
         backend: One of `fdtd.backends.YEE_BACKENDS`.
         precision: "float32" or "float64"; the reference is always float64.
         extrapolate: Continue what still rings at the last step as damped waves, see `fdtd.yee.ringing`.
+        devices: That share each lattice; several with "cuda" alone, see `fdtd.backends.cuda.yee.run_split`.
     """
 
     backend: str = "cpu"
     precision: str = "float32"
     extrapolate: bool = True
+    devices: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +210,10 @@ def solve_batch(
     wanted = np.atleast_1d(np.asarray(frequencies, dtype=float))
     if stepper.backend not in YEE_BACKENDS:
         raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
+    if stepper.devices < 1 or (stepper.devices > 1 and stepper.backend != "cuda"):
+        raise ConfigError(
+            f"devices = {stepper.devices} is not allowed with backend {stepper.backend} (needs 1, or more with cuda)"
+        )
     spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
     with _timed(spent, "rasterise"):
@@ -216,7 +222,7 @@ def solve_batch(
     with _timed(spent, "step"):
         samples = gathering(stepper.backend, [one.surface for one in ready])
         problems = [one.problem for one in ready]
-        records = step_batch(stepper.backend, problems, samples.takers, stepper.precision, progress)
+        records = step_batch(stepper.backend, problems, samples.takers, stepper.precision, progress, stepper.devices)
     with _timed(spent, "transform"):
         each = zip(ready, records, samples.takers, strict=True)
         voltages = [one.voltage(left, taker, stepper) for one, left, taker in each]

@@ -19,6 +19,7 @@ import numpy as np
 
 from fdtd.axisymmetric.problem import Problem, Records, Watch
 from fdtd.backends.cuda.device import CudaDevice, Device
+from fdtd.backends.cuda.device_set import CudaSet
 from fdtd.backends.cuda.paces import measured_paces, paced
 from fdtd.backends.cuda.stepping import Batch, texts
 from fdtd.errors import ConfigError, OutOfMemory, Unsuitable
@@ -101,6 +102,16 @@ def device() -> CudaDevice:
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     return CudaDevice()
+
+
+@lru_cache(maxsize=4)
+def device_set(count: int) -> CudaSet:
+    """The first devices of this process, looked up once.
+
+    Raises:
+        DeviceError: There are fewer.
+    """
+    return CudaSet(count, device())
 
 
 def run(

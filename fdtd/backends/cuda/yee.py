@@ -6,31 +6,23 @@ The host starts launches and looks at who runs; an antenna's numbers do not depe
 from __future__ import annotations
 
 import math
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fdtd.backends import cuda
 from fdtd.backends.cuda.device import Device
+from fdtd.backends.cuda.device_set import DeviceSet
 from fdtd.backends.cuda.text import flatten, pack_parameters
-from fdtd.backends.cuda.yee_choice import NUMBERS, SCHEMES, groups, plan_resident
-from fdtd.backends.cuda.yee_packing import (
-    ARRAYS,
-    COUNTS,
-    EMPTY,
-    PARAMETERS,
-    RECORD_BYTES,
-    STARTS,
-    Packed,
-    number_type,
-    pack,
-    starts,
-)
-from fdtd.backends.cuda.yee_surface import Kept, OnDevice, Take
+from fdtd.backends.cuda.yee_choice import SCHEMES, groups, plan_resident
+from fdtd.backends.cuda.yee_packing import PARAMETERS, RECORD_BYTES, Packed, number_type, pack
+from fdtd.backends.cuda.yee_records import LOOK_PARTS, LOOK_THREADS, Recorded, uploaded
+from fdtd.backends.cuda.yee_slabs import cuts
+from fdtd.backends.cuda.yee_split import Split
 from fdtd.errors import ConfigError
 from fdtd.schemes import one_step
 from fdtd.schemes.resident.yee import YeeResidentPlan
@@ -38,8 +30,10 @@ from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
 _REALS = {"float32": "float", "float64": "double"}
-_AFTER_THREADS, _LOOK_THREADS, _LOOK_PARTS = 256, 256, 64  # as in after.cuh and looks.cu
+_AFTER_THREADS = 256  # as in after.cuh
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
+_ALL_PLANES = 1 << 30
+_SPLIT = threading.Lock()  # one lattice at a time has the streams of several devices
 # Steps that are started at a time. Clusters fetch an antenna's fields once in as many, and stop by themselves.
 _CHUNK = {"one_step": 160, "resident": 640}
 BUSY_CELLS = 8_000_000
@@ -48,13 +42,8 @@ PORT_BYTES = 1 << 20
 """Of the edges of an antenna's port, in a guide at most, with their weights and their values at 32 steps."""
 
 
-class Batch:
-    """Antennas in device memory, with the programs that step them.
-
-    Attributes:
-        steps: Steps taken by the antennas that still run.
-        chunk: Steps that are well started at a time.
-    """
+class Batch(Recorded):
+    """Antennas in device memory, with the programs that step them."""
 
     def __init__(
         self,
@@ -75,54 +64,23 @@ class Batch:
             scheme: One of `SCHEMES`.
             tuning: Keywords of the scheme's plan.
         """
-        self.antennas, self._device = list(antennas), device
-        self._counts = {name: np.array([one.counts[name] for one in antennas]) for name in COUNTS}
-        kind = number_type(antennas)
-        settings = {"REAL": _REALS[precision], "NUMBER": kind}
+        settings = {"REAL": _REALS[precision], "NUMBER": number_type(antennas)}
         if scheme == "resident":
             self._plan = plan_resident(antennas, precision, device.limits, **tuning)
             stepper = flatten("schemes/resident/yee.cu", settings | self._plan.macros)
-            self.antennas = [replace(one, sizes=one.sizes | self._plan.memories) for one in antennas]
+            antennas = [replace(one, sizes=one.sizes | self._plan.memories) for one in antennas]
         else:
             self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
             stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
-        self.starts = starts(self.antennas)
-        self._buffers = self._uploaded(np.dtype(precision), NUMBERS[kind])
+        super().__init__(device, antennas, uploaded(device, antennas, precision), _CHUNK[scheme])
         self._stepper = device.program(stepper, place)
         self._looker = device.program(flatten("kernels/yee/looks.cu", settings), place)
         self._precision = precision
-        self._taken = np.zeros(len(antennas), int)  # samples that the host has
-        self._live = np.ones(len(antennas), bool)  # as far as the host knows
-        self.steps, self.chunk = 0, _CHUNK[scheme]
         self._set_order(np.arange(len(antennas)))
 
     @property
     def _ends(self) -> list[tuple[int, int, int]]:
         return [tuple(one.counts[f"END_{axis}"] for axis in "XYZ") for one in self.antennas]  # type: ignore[misc]
-
-    def _uploaded(self, real: np.dtype, number: type) -> dict[str, Any]:
-        device, antennas = self._device, self.antennas
-        types = {"sums": np.float64, "energy": np.float64, "media": number}
-        buffers: dict[str, Any] = {}
-        for name in ARRAYS.values():
-            if name in EMPTY and not any(name in one.arrays for one in antennas):
-                size = sum(one.sizes[name] for one in antennas)
-                buffers[name] = device.zeros(max(size, 1), types.get(name, real))
-                continue
-            whole = [one.arrays[name] if name in one.arrays else np.zeros(one.sizes[name], real) for one in antennas]
-            joined = np.concatenate(whole) if sum(map(len, whole)) else np.zeros(1, whole[0].dtype)
-            buffers[name] = device.upload(joined.astype(types["media"]) if name == "media" else joined)
-        count = len(antennas)
-        table = np.array([[one.counts[name] for name in COUNTS] for one in antennas], np.int32)
-        return buffers | {
-            "counts": device.upload(table.ravel()),
-            "starts": device.upload(self.starts.ravel()),
-            "decay": device.upload(np.array([one.decay for one in antennas])),
-            "peak": device.zeros(count, np.float64),
-            "shares": device.zeros(count * _LOOK_PARTS, np.float64),
-            "active": device.upload(np.ones(count, np.int32)),
-            "taken": device.zeros(count, np.int32),
-        }
 
     def _set_order(self, running: np.ndarray) -> None:
         """Start blocks for these antennas alone from now on; everything started has finished."""
@@ -154,68 +112,15 @@ class Batch:
         every, check = self._counts["RECORD_EVERY"][order], self._counts["CHECK_EVERY"][order]
         every = np.where(self._counts["BOX"][order] > 0, every, 0)
         for n in range(self.steps, end):
-            self._stepper.launch("phase_0", grid, threads, n)
-            self._stepper.launch("phase_1", grid, threads, n)
+            self._stepper.launch("phase_0", grid, threads, n, 0, _ALL_PLANES)
+            self._stepper.launch("phase_1", grid, threads, n, 0, _ALL_PLANES)
             self._looker.launch("after", (running,), _AFTER_THREADS, n)
             if _any_due(every, n):
                 self._looker.launch("record", (_RECORD_PARTS, running), _RECORD_THREADS, n)
             if _any_due(check, n):
-                self._looker.launch("look_part", (_LOOK_PARTS, running), _LOOK_THREADS, n)
-                self._looker.launch("look", (-(-running // _LOOK_THREADS),), _LOOK_THREADS, n, running)
+                self._looker.launch("look_part", (LOOK_PARTS, running), LOOK_THREADS, n)
+                self._looker.launch("look", (-(-running // LOOK_THREADS),), LOOK_THREADS, n, running)
         self.steps = end
-
-    def room(self) -> int:
-        """Return the steps that may be started before the host must take samples."""
-        sampled = self._live & (self._counts["BOX"] > 0) & (self._counts["STEPS"] > self.steps)
-        ends = (self._taken + self._counts["HELD"] + 1) * self._counts["RECORD_EVERY"] - 1
-        return int(ends[sampled].min()) - self.steps if sampled.any() else self.chunk
-
-    def start_look(self) -> Callable[[], np.ndarray]:
-        """Start to fetch which antennas run; the result waits."""
-        look = self._device.start_download(self._buffers["active"])
-        return lambda: look() != 0
-
-    def running(self) -> np.ndarray:
-        """Return which antennas have not stopped at a look, once everything started has finished, (batch,)."""
-        return self._device.download(self._buffers["active"]) != 0
-
-    def done(self) -> np.ndarray:
-        """Return the steps that each antenna has taken, (batch,); waits likewise."""
-        taken, self._live = self._device.download(self._buffers["taken"]), self.running()
-        return np.where(self._live, np.minimum(self.steps, self._counts["STEPS"]), taken).astype(int)
-
-    def take_samples(self, takers: Sequence[Taker | None]) -> None:
-        """Pass on all samples that the host has not had; those of a `Kept` stay in device memory."""
-        stay: dict[OnDevice, list[Take]] = {}
-        for one, (taker, done) in enumerate(zip(takers, self.done(), strict=True)):
-            size, held = self.antennas[one].counts["BOX"], self.antennas[one].counts["HELD"]
-            first, end = int(self._taken[one]), int(done // self.antennas[one].counts["RECORD_EVERY"])
-            if taker is None or not size:
-                continue
-            if isinstance(taker, Kept):
-                start = self._start_of("record", one)
-                if first < end:
-                    taken = Take(antenna=taker.antenna, start=start, held=held, first=first, end=end)
-                    stay.setdefault(taker.gathering, []).append(taken)
-                self._taken[one] = end
-                continue
-            while first < end:  # rows in a ring
-                row = first % held
-                count = min(end - first, held - row)
-                taker(first, self._part("record", one, row * size, count * size).reshape(count, size))
-                first += count
-            self._taken[one] = first
-        for gathering, takes in stay.items():
-            gathering.add(self._buffers["record"], takes)
-
-    def _start_of(self, name: str, antenna: int) -> int:
-        """Return where one antenna's part of an array begins."""
-        return int(self.starts[antenna, [ARRAYS[one] for one in STARTS].index(name)])
-
-    def _part(self, name: str, antenna: int, first: int, count: int) -> np.ndarray:
-        """Return numbers of one antenna's part of an array."""
-        at = self._start_of(name, antenna) + first
-        return self._device.download(self._buffers[name][at : at + count])
 
     def keep(self, running: np.ndarray) -> None:
         """Start no more blocks for antennas that are known to have stopped, once half of them have."""
@@ -224,36 +129,6 @@ class Batch:
         if 0 < len(left) <= len(self._order) // 2:
             self.running()  # waits until constant memory is not in use
             self._set_order(left)
-
-    def energy(self, antenna: int, looks: int) -> np.ndarray:
-        """Return an antenna's energy at its first looks, V^2 m."""
-        return self._part("energy", antenna, 0, looks)
-
-    def records(self, final: bool) -> list[Records]:
-        """Return what the batch left behind, with the last fields or without."""
-        found = []
-        whole = {name: self._device.download(self._buffers[name]) for name in ("sums", "energy")}  # two copies a batch
-        for one, (packed, done) in enumerate(zip(self.antennas, self.done(), strict=True)):
-            counts = packed.counts
-            looks = done // counts["CHECK_EVERY"] if counts["CHECK_EVERY"] else 0
-            sizes = {"sums": done * counts["SUMS"], "energy": looks}
-            sums, energy = (whole[name][self._start_of(name, one) :][:size].copy() for name, size in sizes.items())
-            state = None
-            if final or not looks:
-                nz, ny, nx = counts["NZ"], counts["NY"], counts["NX"]
-                stored = self._part("fields", one, 0, math.prod(packed.shape)).reshape(packed.shape)
-                state = stored[:, : nz + 1, : ny + 1, : nx + 1]
-            found.append(
-                Records(
-                    steps=int(done),
-                    sums=sums.reshape(done, counts["SUMS"]),
-                    final=state,
-                    energy=energy,
-                    finite=bool(np.isfinite(energy[-1:] if state is None else state).all()),
-                    seconds=0.0,
-                )
-            )
-        return found
 
 
 def run_batch(
@@ -313,6 +188,50 @@ def run_batch(
     return [found[n] for n in range(len(packed))]
 
 
+def run_split(
+    problem: Problem,
+    taker: Taker | None,
+    *,
+    devices: int | DeviceSet,
+    precision: str = "float32",
+    look: Look | None = None,
+    final: bool = False,
+    starts: Sequence[int] | None = None,
+) -> Records:
+    """Step one lattice to its end on several devices of this host, each a slab of its planes.
+
+    Fields, samples, sums and energy have the bits of `run_batch` with `one_step` on one device.
+
+    Args:
+        problem: What to step.
+        taker: What gets the samples of its box; those of a `Kept` stay in the first device's memory.
+        devices: Their number, or the devices themselves.
+        precision: "float32" or "float64".
+        look: Called at every look at the energy.
+        final: Whether to fetch the last fields; without, records have None.
+        starts: First node along z of each slab, and the number of nodes; slabs of about the same work if None.
+
+    Raises:
+        ConfigError: Precision is unknown, or there are fewer planes than the devices need.
+        DeviceError: There are fewer devices, or too little memory.
+        KernelBuildError: A kernel does not compile for the devices.
+        Unsuitable: The antenna has too many cells or media.
+    """
+    if precision not in _REALS:
+        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
+    packed = pack(problem, precision)
+    cuts(packed, devices if isinstance(devices, int) else len(devices.devices))  # before a device is looked for
+    where = cuda.device_set(devices) if isinstance(devices, int) else devices
+    with _SPLIT, cuda.PLACES.take() as place:
+        batch = Split(where, packed, precision, place, starts)
+        batch.running()  # waits until everything is there
+        with cuda.PLACES.stepping(place) as seconds:
+            _march(batch, [problem], [taker], look, nullcontext)
+            (found,) = batch.records(final)  # waits for the end
+        batch.take_samples([taker])
+    return replace(found, seconds=seconds[0])
+
+
 def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, steps: int, frequencies: int = 1) -> int:
     """Return the device memory that one antenna takes, at most.
 
@@ -334,7 +253,7 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
 
 
 def _march(
-    batch: Batch,
+    batch: Batch | Split,
     problems: Sequence[Problem],
     takers: Sequence[Taker | None],
     look: Look | None,
@@ -365,7 +284,7 @@ def _march(
 class _Watch:
     """Reports the looks at the first antenna's energy."""
 
-    def __init__(self, batch: Batch, sampling: Sampling, look: Look | None) -> None:
+    def __init__(self, batch: Batch | Split, sampling: Sampling, look: Look | None) -> None:
         self._batch, self._every, self._look = batch, sampling.check_every, look
         self._seen, self._largest = 0, 0.0
 

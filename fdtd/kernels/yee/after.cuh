@@ -4,12 +4,13 @@
 
 #define AFTER_THREADS 256
 
-__device__ inline void drive(int antenna, int n, int thread) {
+// Drives the edges from `first` to before `last`.
+__device__ inline void drive(int antenna, int n, int thread, int first, int last) {
     if (n >= count(antenna, WAVEFORM)) return;
     real *fields = P.fields + start(antenna, FIELDS);
     const int *places = P.sources + start(antenna, SOURCES_AT);
     const real volts = P.waveform[start(antenna, WAVEFORM_AT) + n], *gains = P.gains + start(antenna, GAINS);
-    for (int p = thread; p < count(antenna, SOURCES); p += AFTER_THREADS) fields[__ldg(places + p)] += __ldg(gains + p) * volts;
+    for (int p = first + thread; p < last; p += AFTER_THREADS) fields[__ldg(places + p)] += __ldg(gains + p) * volts;
 }
 
 // A warp a sum. `value(p)`: edge p of `probes` after the step.

@@ -10,7 +10,7 @@
 extern "C" __global__ void after(int n) {
     const int antenna = P.stepped[blockIdx.x];
     if (!steps(antenna, n)) return;
-    drive(antenna, n, threadIdx.x);
+    drive(antenna, n, threadIdx.x, 0, count(antenna, SOURCES));
     __syncthreads();  // the sums are of driven fields
     const real *fields = P.fields + start(antenna, FIELDS);
     const int *places = P.probes + start(antenna, PROBES_AT);
@@ -32,22 +32,25 @@ __device__ inline bool looked_at(int antenna, int n) {
     return every && steps(antenna, n) && (n + 1) % every == 0;
 }
 
-// Energy of one part of an antenna's rows. Rows are dealt out to the parts' warps; threads add up their own values, a
-// part its threads by halves, so the order depends on nothing but the lattice.
-extern "C" __global__ void look_part(int n) {
+// Adds up the values of a block's threads, and stores the sum as the share of its part.
+__device__ inline void share(int antenna, double total) {
     __shared__ double partial[LOOK_THREADS];
-    const int antenna = P.stepped[blockIdx.y];
-    if (!looked_at(antenna, n)) return;
-    const int rows = 6 * (count(antenna, NZ) + 1) * (count(antenna, NY) + 1);
-    double total = 0;
-    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < rows; row += LOOK_PARTS * (LOOK_THREADS / 32))
-        total += energy_of_row(antenna, row, threadIdx.x % 32);
     partial[threadIdx.x] = total;
     for (int half = LOOK_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();  // the partial sums of the level before are there
         if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
     }
     if (threadIdx.x == 0) P.shares[(place)antenna * LOOK_PARTS + blockIdx.x] = partial[0];
+}
+
+// Energy of one part of an antenna's rows. Rows are dealt out to the parts' warps; threads add up their own values, a
+// part its threads by halves, so the order depends on nothing but the lattice.
+extern "C" __global__ void look_part(int n) {
+    const int antenna = P.stepped[blockIdx.y];
+    if (!looked_at(antenna, n)) return;
+    const int rows = 6 * (count(antenna, NZ) + 1) * (count(antenna, NY) + 1);
+    const int first = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32;
+    share(antenna, add_rows(antenna, first, rows, LOOK_PARTS * (LOOK_THREADS / 32), threadIdx.x % 32, 0));
 }
 
 // Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are in

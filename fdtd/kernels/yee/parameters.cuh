@@ -63,7 +63,8 @@ struct Parameters {
     real *record;
     // Energy at each look, V^2 m [steps / check_every]
     double *energy;
-    // Largest energy at any look, and the parts of the one that is formed [batch, LOOK_PARTS]
+    // Largest energy at any look, and the parts of the one that is formed [batch, LOOK_PARTS]; of a lattice that several
+    // devices step, followed by what each thread has added up so far [LOOK_PARTS, LOOK_THREADS]
     double *peak;
     double *shares;
     // Whether an antenna runs, and the steps of its last look [batch]
