@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from device_tables import lattice_devices, study_devices
 from farm_tables import (
     commands_table,
     compared_table,
@@ -448,6 +449,8 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "workers on a device"): partial(workers_table, "h200/farm_workers"),
     (PAGE, "planar"): planar_table,
     (PAGE, "antennas in space"): space_table,
+    (PAGE, "study on devices"): study_devices,
+    (PAGE, "lattice on devices"): lattice_devices,
     (PAGE, "other solvers"): others_table,
 }
 

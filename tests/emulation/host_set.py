@@ -37,7 +37,7 @@ class HostSet:
 
     def __init__(self, count: int, seed: int = 1, *, peers: bool = True) -> None:
         self.devices = [QueuedDevice(self) for _ in range(count)]
-        self._peers, self._lots = peers, np.random.default_rng(seed)
+        self.peers, self._lots = peers, np.random.default_rng(seed)
         self._queues: dict[tuple[int, int], deque[Any]] = {
             (device, stream): deque() for device in range(count) for stream in (MAIN, EDGE, COPY)
         }
@@ -80,7 +80,7 @@ class HostSet:
 
     def send(self, source: Part, to: Part, stream: int) -> Mark:
         self.copies += 1
-        if self._peers or source.device == to.device:
+        if self.peers or source.device == to.device:
             send(self, source, to, stream, self._text)  # type: ignore[arg-type]
             return self.mark(source.device, stream)
         staged: list[np.ndarray] = []

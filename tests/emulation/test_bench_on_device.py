@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from host_device import HostDevice
+from host_set import HostSet
 
 from antennaopt import cli
-from antennaopt.bench import kernels, on_device
+from antennaopt.bench import devices, kernels, on_device
 from antennaopt.bench.on_device import ARITHMETIC, BARE, Case, Variant, bench_on_device, time_variants
 from antennaopt.bench.problems import full_problem, without
 from fdtd.backends import cuda
+from fdtd.backends.cuda.device_set import Part
 from fdtd.backends.cuda.marching import AnyProblem, Marching, kernel_texts, marching
 from fdtd.errors import ConfigError
 from fdtd.schemes.machine import H200, HOPPER
@@ -186,3 +188,37 @@ def test_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
     for option, known in (("--stencil", "bor, tmz, tez, jacobi5"), ("--scheme", "one_step, trapezoidal, skewed")):
         assert cli.main(["bench", "kernels", option, "best"]) == 2
         assert f"{option} best is not known; use one of {known}" in capsys.readouterr().err
+
+
+def emulate(monkeypatch: pytest.MonkeyPatch, **other: Any) -> None:
+    """Let the bench find emulated devices, with other methods where given, and sample and look often."""
+    own = {"name": "emulation", "synchronize": HostSet.run, "release": lambda own: None, **other}
+    monkeypatch.setattr(cuda, "device_set", type("Emulated", (HostSet,), own))
+    monkeypatch.setattr(devices, "SAMPLED", 2)
+    monkeypatch.setattr(devices, "LOOKED", 4)
+
+
+def test_a_lattice_on_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of one lattice on one device, launch by launch and as on several, and on two: rates, and equal bits."""
+    emulate(monkeypatch)
+    told: list[str] = []
+    rows = devices.bench_devices([2], [32], steps=4, repeat=1, told=told.append)
+    assert [row["devices"] for row in rows] == [0, 1, 2]
+    assert [sum(row["planes"]) for row in rows] == [33, 33, 33]
+    for row in rows:
+        assert row["cell_steps_per_s"] > 0
+        assert row["ratio_to_one_device"] > 0
+        assert row["same_bits"] is True
+    assert max(row["ratio_to_one_device"] for row in rows[:2]) == 1
+    assert len(told) == 3
+    json.dumps(rows, allow_nan=False)
+
+
+def test_bits_that_differ_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the copies of planes a second device has other fields."""
+
+    def send(own: Any, source: Part, to: Part, stream: int) -> Any:
+        return HostSet.send(own, source, to, stream) if source.device == to.device else own.mark(source.device, stream)
+
+    emulate(monkeypatch, send=send)
+    assert [row["same_bits"] for row in devices.bench_devices([2], [32], steps=4, repeat=1)] == [True, True, False]

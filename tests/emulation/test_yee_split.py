@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from split_problems import posed
 from fdtd import yee as space
 from fdtd.backends import cuda
 from fdtd.backends.cuda import yee, yee_packing
+from fdtd.backends.cuda.device_set import CudaSet
 from fdtd.backends.cuda.text import flatten
 from fdtd.backends.cuda.yee_packing import pack
 from fdtd.backends.cuda.yee_slabs import cuts
@@ -164,3 +167,32 @@ def test_compiles(precision: str) -> None:
     settings = {"REAL": {"float32": "float", "float64": "double"}[precision], "NUMBER": "unsigned char"}
     for text in (flatten("kernels/yee/slab.cu", settings), flatten("kernels/yee/copy_rows.cu", {})):
         assert compile_for(text, "sm_90").startswith(b"\x7fELF")
+
+
+def test_devices_that_cannot_reach_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    """Copies go by way of the host then, and one line says so; the runtime's answers are made up here."""
+    joined: list[tuple[int, int]] = []
+    current = [0]
+
+    def device(number: int) -> Any:
+        current[0] = number
+        return nullcontext()
+
+    def found(reach: Callable[[int, int], bool]) -> bool:
+        made = object.__new__(CudaSet)
+        runtime = SimpleNamespace(
+            deviceCanAccessPeer=reach,
+            deviceEnablePeerAccess=lambda other: joined.append((current[0], other)),
+            CUDARuntimeError=RuntimeError,
+        )
+        made._cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Device=device))
+        made._numbers = [0, 1, 2]
+        return made._joined()
+
+    assert found(lambda own, other: True)
+    assert sorted(joined) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+    assert capsys.readouterr().err == ""
+    assert not found(lambda own, other: (own, other) != (1, 2))
+    said = capsys.readouterr().err
+    assert said.startswith("device 1 cannot reach the memory of device 2; planes are copied by way of the host")
+    assert len(said.splitlines()) == 1

@@ -1,0 +1,60 @@
+"""Several devices for one lattice: `simulate --devices` and `bench devices`, and what they refuse, in one line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fdtd.backends.cuda import present
+
+ROOT = Path(__file__).parents[2]
+LENS, PATCH = (str(ROOT / "experiments" / name) for name in ("reference_lens.toml", "sheen_patch.toml"))
+
+
+def devices_of(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine has so many devices."""
+    monkeypatch.setattr(present, "devices", lambda: (SimpleNamespace(name="a card"),) * count)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "there", "code", "said"),
+    [
+        ((LENS, "--backend", "cuda"), 4, 2, "devices = 3 is for antennas in three dimensions, and a shaped_lens is a"),
+        ((PATCH, "--backend", "cpu"), 4, 2, "devices = 3 needs CUDA devices, and the backend is cpu; use cuda, or 1"),
+        ((PATCH, "--backend", "cuda"), 2, 5, "devices = 3, but this machine has 2 CUDA devices; use at most 2"),
+        ((PATCH, "--backend", "cuda"), 1, 5, "devices = 3, but this machine has 1 CUDA device; use at most 1"),
+    ],
+)
+def test_devices_that_cannot_share(
+    call: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], there: int, code: int, said: str
+) -> None:
+    devices_of(there, monkeypatch)
+    found, out, err = call("simulate", *arguments, "--devices", "3")
+    assert (found, out) == (code, "")
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_they_come_to_the_solver(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option is what `fdtd.yee` is asked for."""
+    devices_of(4, monkeypatch)
+    asked: list[Any] = []
+
+    def solve_batch(*_: Any, stepper: Any, **__: Any) -> Any:
+        asked.append((stepper.backend, stepper.devices))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("antennaopt.solve.yee.solve_batch", solve_batch)
+    monkeypatch.setattr("antennaopt.solve.capacity.check_capacity", lambda *_: None)
+    assert call("simulate", PATCH, "--backend", "cuda", "--devices", "3")[0] == 130
+    assert asked == [("cuda", 3)]
+
+
+def test_a_bench_of_more_devices_than_there_are(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices_of(2, monkeypatch)
+    code, out, err = call("bench", "devices", "--devices", "1", "--devices", "4")
+    assert (code, out) == (5, "")
+    assert "devices = 4, but this machine has 2 CUDA devices; use at most 2" in err
