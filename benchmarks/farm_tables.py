@@ -1,4 +1,4 @@
-"""Tables of docs/performance.md about farms: costs of a run without solving, workers, several devices."""
+"""Tables of docs/performance.md about farms: costs of a run without solving, whole commands, workers, devices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from stored_rows import cells, percent, read, rows
+from stored_rows import cells, giga, percent, read, rows
 from validation_tables import table
 
 
@@ -141,3 +141,23 @@ def commands_table() -> str:
         if row["case"] == "command"
     ]
     return table(["", "processes", "whole, s", "until workers are there", "search", "after certificates"], lines)
+
+
+def long_step_table() -> str:
+    """Return what the study takes with the long time step: `bench study`, then whole commands."""
+    lines = []
+    for row in rows("h100/study_long_step"):
+        split = "wall_seconds" in row
+        seconds = row["wall_seconds"]["search"] if split else row["search_seconds"]
+        lines.append([
+            f"`{row['command'].split(' --backend')[0].split()[1]}`, {row['antennas']:,} antennas, "
+            f"kernels {row['kernels']}",
+            f"{row['antennas_per_s']:.0f}" if split else f"{row['antennas'] / seconds:.0f}",
+            f"{row['steps']:.0f}" if split else "",
+            giga(row["cell_steps_per_s"]),
+            percent(row["worker_share"]["step"] if split else row["stepping_fraction"]),
+            f"{seconds:.1f}",
+            f"{sum(row['wall_seconds'].values()) if split else row['whole_seconds']:.1f}",
+        ])  # fmt: skip
+    heads = ["", "antennas/s", "steps", "G cell-steps/s", "stepping", "search, s", "whole, s"]
+    return table(heads, lines)

@@ -19,6 +19,7 @@ from farm_tables import (
     devices_table,
     gaps_table,
     generation_table,
+    long_step_table,
     overhead_table,
     workers_table,
 )
@@ -434,6 +435,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "whole antennas"): whole_antennas,
     (PAGE, "study"): study_table,
     (PAGE, "split"): split_table,
+    (PAGE, "long step"): long_step_table,
     (PAGE, "gaps"): gaps_table,
     (PAGE, "commands"): commands_table,
     (PAGE, "first run"): first_run_table,
