@@ -342,11 +342,13 @@ class Ladder:
         cells: Cell of each level, m, the coarsest first.
         promote: Share of a level's distinct individuals that the next level begins with, at most a population.
         finish: Share of the generations, and of `stop.evaluations` and `stop.wall_time`, that each finer level has.
+        refit: Whether the distribution of `cmaes` is fitted to the better half of the promoted, in place of staying.
     """
 
     cells: tuple[float, ...]
     promote: float = 0.1
     finish: float = 0.1
+    refit: bool = False
 
     @property
     def levels(self) -> int:

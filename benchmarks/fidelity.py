@@ -3,7 +3,9 @@
 `python benchmarks/fidelity.py --seeds 11 --backend cuda` runs both for each seed and prints a line a run and the
 medians: final fitness (both with the fine cells), seconds of solving summed over the workers (column `seconds`), wall
 time. The evaluation cache is off, so that nothing is saved by it. `--arms plain fidelity former` adds the ladder with
-`finish = 0.15`, the former default. A first run of each, of few generations, is left out of account: it compiles.
+`finish = 0.15`, the former default. `--refit` and the options of the ladder's population and generations are of the arm
+`fidelity` alone; `stays` is that arm without `refit`. A first run of each, of few generations, is left out of account:
+it compiles.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path, far
     """Return what a run came to.
 
     Args:
-        given: The command's options.
+        given: The command's options, with the population and the generations of this arm.
         seed: Of the search.
         fidelity: The file's entry; None to search on the fine cells alone.
         root: For the run folder.
@@ -58,6 +60,8 @@ def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path, far
     return {
         "seed": seed,
         "fidelity": fidelity,
+        "population": given.population,
+        "generations": given.generations,
         "fitness": summary.best.fitness if summary.best else None,
         "evaluations": summary.evaluations,
         "solver_seconds": solving + measured.get("seconds", 0.0),
@@ -97,7 +101,10 @@ def main() -> None:
     parser.add_argument("--coarse", default='["0.6 mm"]', help='coarser cells, as in the file; or "auto"')
     parser.add_argument("--promote", type=float, default=Ladder.promote)
     parser.add_argument("--finish", type=float, default=Ladder.finish)
-    parser.add_argument("--arms", nargs="+", default=["plain", "fidelity"], help="also: former, the defaults before")
+    parser.add_argument("--refit", action="store_true", help="fit the distribution of cmaes to the promoted")
+    parser.add_argument("--ladder-population", type=int, help="of the ladder; that of the other arm by default")
+    parser.add_argument("--ladder-generations", type=int, help="likewise")
+    parser.add_argument("--arms", nargs="+", default=["plain", "fidelity"], help="also: former and stays, see above")
     parser.add_argument("--time-limit", type=float, default=1e9, help="start no seed after this many seconds")
     parser.add_argument("--population", type=int, default=64)
     parser.add_argument("--generations", type=int, default=40)
@@ -107,20 +114,26 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the figures of all runs")
     given = parser.parse_args()
     ladder = f"{{cells = {given.coarse}, promote = {given.promote}, finish = {given.finish}}}"
-    entries = {"plain": None, "fidelity": '"auto"' if given.coarse == "auto" else ladder}
+    entries = {"plain": None, "fidelity": '"auto"' if given.coarse == "auto" else ladder, "stays": ladder}
+    if given.refit:
+        entries["fidelity"] = f"{ladder[:-1]}, refit = true}}"
     entries["former"] = f"{{cells = {given.coarse}, promote = 0.1, finish = 0.15}}"
     entries = {name: entries[name] for name in given.arms}
+    sizes = {"population": given.ladder_population, "generations": given.ladder_generations}
+    climbing = {**vars(given), **{name: one for name, one in sizes.items() if one is not None}}
+    of_arm = {
+        name: argparse.Namespace(**(climbing if name in ("fidelity", "stays") else vars(given))) for name in entries
+    }
     arms: dict[str, list[dict[str, Any]]] = {name: [] for name in entries}
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as root, shared_farm() as farm:
-        few = argparse.Namespace(**{**vars(given), "generations": 8})
-        for fidelity in entries.values():
-            one_run(few, 0, fidelity, Path(root), farm)
+        for name, fidelity in entries.items():
+            one_run(argparse.Namespace(**{**vars(of_arm[name]), "generations": 8}), 0, fidelity, Path(root), farm)
         for seed in range(given.first_seed, given.first_seed + given.seeds):
             if time.monotonic() - began > given.time_limit:
                 break
             for name, fidelity in entries.items():
-                arms[name].append(one_run(given, seed, fidelity, Path(root), farm))
+                arms[name].append(one_run(of_arm[name], seed, fidelity, Path(root), farm))
                 print(json.dumps({"arm": name, **arms[name][-1]}), flush=True)
     if given.json:
         given.json.write_text(json.dumps(arms, indent=1) + "\n")

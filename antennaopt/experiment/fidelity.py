@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, Field, Strict
+from pydantic import BeforeValidator, Field, Strict, model_serializer
 
 from antennaopt.experiment.checks import FEWEST_CELLS_IN_GUIDE, FEWEST_CELLS_PER_WAVELENGTH, cell_size, wavelength
 from antennaopt.experiment.fields import EntryError, Length, Number, Table, refuse
@@ -31,12 +31,19 @@ class Fidelity(Table):
         cells_per_wavelength: In the densest medium at the highest frequency. None for both: measured at the start.
         promote: Share of a level's distinct individuals that the next one begins with, at most a population.
         finish: Share of the budget of each finer level.
+        refit: Whether the distribution of `cmaes` is fitted to the better half of the promoted.
     """
 
     cells: tuple[Length, ...] | None = None
     cells_per_wavelength: tuple[Number, ...] | None = None
     promote: Annotated[float, Strict(), Field(gt=0.0, le=1.0)] = Ladder.promote
     finish: Annotated[float, Strict(), Field(gt=0.0, lt=1.0)] = Ladder.finish
+    refit: Annotated[bool, Strict()] = Ladder.refit
+
+    @model_serializer(mode="wrap")
+    def _written(self, handler: Any) -> dict[str, Any]:
+        """Leave out `refit` where it is not set: earlier versions did not have it, and their hashes stay."""
+        return {key: value for key, value in handler(self).items() if key != "refit" or value}
 
     @property
     def is_measured(self) -> bool:
@@ -98,6 +105,10 @@ def check_fidelity(experiment: Experiment) -> None:
     if ALGORITHMS[evolution.algorithm].front or evolution.algorithm == "steady_state":
         why = "ranks by several numbers" if ALGORITHMS[evolution.algorithm].front else "has no generations"
         refuse(f'fidelity and evolution.algorithm = "{evolution.algorithm}", which {why}, exclude each other; use "ga"')
+    if fidelity.refit and evolution.algorithm != "cmaes":
+        refuse(
+            f'fidelity.refit does not go with evolution.algorithm = "{evolution.algorithm}" (only "cmaes"); remove it'
+        )
     if experiment.tolerance is not None and experiment.tolerance.samples > 0:
         refuse(
             f"fidelity and tolerance.samples = {experiment.tolerance.samples} exclude each other: samples are taken on "

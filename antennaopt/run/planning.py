@@ -124,7 +124,7 @@ def ladder_of(experiment: Experiment, cells: Sequence[float]) -> Ladder | None:
     given = experiment.fidelity
     if given is None or len(cells) < 2:
         return None
-    return Ladder(cells=tuple(cells), promote=given.promote, finish=given.finish)
+    return Ladder(cells=tuple(cells), promote=given.promote, finish=given.finish, refit=given.refit)
 
 
 def search_of(

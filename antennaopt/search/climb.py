@@ -44,6 +44,11 @@ class Climb:
         return sum(first <= generation for first in self.begins)
 
     @property
+    def refit(self) -> bool:
+        """Whether a distribution is fitted to the better half of the promoted."""
+        return self._ladder.refit
+
+    @property
     def cells(self) -> tuple[float, ...]:
         """Cell of each level, m, the coarsest first."""
         return self._ladder.cells

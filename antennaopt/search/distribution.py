@@ -39,8 +39,7 @@ class Distribution:
         """
         n = genes
         self._least = least
-        raw = math.log((size + 1) / 2) - np.log(np.arange(1, max(size // 2, 1) + 1))
-        self._weights = raw / raw.sum() if raw.sum() > 0 else np.ones(1)
+        self._weights = _weights_of(size)
         self._mu_eff = float(1.0 / (self._weights**2).sum())
         self._c_sigma = (self._mu_eff + 2) / (n + self._mu_eff + 5)
         self._d_sigma = 1 + 2 * max(0.0, math.sqrt((self._mu_eff - 1) / (n + 1)) - 1) + self._c_sigma
@@ -101,6 +100,30 @@ class Distribution:
         )
         self._covariance = (self._covariance + self._covariance.T) / 2
         self.sigma *= math.exp(min(1.0, self._c_sigma / self._d_sigma * (size / self._length - 1)))
+        self._keep_least()
+
+    def fit(self, genomes: np.ndarray) -> None:
+        """Move to the better half of some genomes: their weighted mean, their covariance and a part of the one before.
+
+        The part is n / (n + mu), of n genes and an effective number mu of genomes: few say little of n directions. The
+        evolution paths begin again.
+
+        Args:
+            genomes: The best first, (count, genes); at least one.
+        """
+        weights = _weights_of(len(genomes))
+        near = genomes[: len(weights)]
+        mean = weights @ near
+        steps = near - mean
+        part = self._genes / (self._genes + 1.0 / float(weights @ weights))
+        found = (1.0 - part) * (steps.T * weights) @ steps + part * self.sigma**2 * self._covariance
+        sigma = math.exp(float(np.linalg.slogdet(found)[1]) / (2 * self._genes))
+        self.begin(mean, sigma)
+        self._covariance = (found + found.T) / (2 * sigma**2)
+        self._keep_least()
+
+    def _keep_least(self) -> None:
+        """Widen the covariance where a gene's standard deviation is below its least one."""
         if self._least is not None:
             missing = np.maximum((self._least / self.sigma) ** 2 - np.diag(self._covariance), 0.0)
             self._covariance = self._covariance + np.diag(missing)
@@ -130,3 +153,9 @@ class Distribution:
         self.sigma = float(state["sigma"])
         if not 0.0 < self.sigma < math.inf:
             raise ValueError(f"a step of {self.sigma}")
+
+
+def _weights_of(size: int) -> np.ndarray:
+    """Return the weights of the better half of samples, the best first; their sum is 1."""
+    raw = math.log((size + 1) / 2) - np.log(np.arange(1, max(size // 2, 1) + 1))
+    return raw / raw.sum() if raw.sum() > 0 else np.ones(1)

@@ -329,6 +329,8 @@ def test_bad_tables_are_refused_in_one_line(fidelity, message):
 def test_searches_that_cannot_are_refused():
     with pytest.raises(ConfigurationError, match='"steady_state", which has no generations'):
         experiment(evolution={"algorithm": "steady_state"})
+    with pytest.raises(ConfigurationError, match=r'fidelity.refit does not go with evolution.algorithm = "ga"'):
+        experiment(fidelity={**LADDER, "refit": True})
     aims = [{"metric": "directivity_dbi", "aim": "largest"}, {"metric": "diameter_mm", "aim": "least"}]
     with pytest.raises(ConfigurationError, match='"nsga2", which ranks by several numbers'):
         experiment(evolution={"algorithm": "nsga2", "population": 12}, objective=aims)

@@ -13,17 +13,19 @@ import pytest
 from driver_processes import finished, kill_once
 
 POPULATION = 10
-ALGORITHMS = ("ga", "cmaes")
+ALGORITHMS = ("ga", "cmaes", "cmaes+refit")
 FIDELITY = {"fidelity": {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.5, "finish": 0.4}}
 
 pytestmark = pytest.mark.slow
 
 
-def begun(algorithm):
+def begun(name):
     """Options of a run of three coarse generations and two fine ones; the fourth is promoted."""
+    algorithm, *refit = name.split("+")
     evolution = {"algorithm": algorithm, "population": POPULATION, "generations": 5}
     solver = {"solver": {"frequencies": ["30 GHz"], "cell": "0.3 mm"}}
-    return "--evolution", json.dumps(evolution), "--goals", json.dumps({**FIDELITY, **solver})
+    fidelity = {"fidelity": {**FIDELITY["fidelity"], "refit": True}} if refit else FIDELITY
+    return "--evolution", json.dumps(evolution), "--goals", json.dumps({**fidelity, **solver})
 
 
 @pytest.fixture(scope="module", params=ALGORITHMS)
