@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parents[1]
 CASES: dict[str, dict[str, Any]] = {
     "patch": {"counts": (64, 64, 32), "batch": 256, "steps": {"one_step": 40, "resident": 480}},
     "small patch": {"counts": (52, 48, 38), "batch": 112, "steps": {"one_step": 40, "resident": 480}},
-    "large patch": {"counts": (96, 112, 40), "batch": 64, "steps": {"one_step": 40}},
+    "large patch": {"counts": (96, 112, 40), "batch": 64, "steps": {"one_step": 40, "resident": 480}},
     "box": {
         "counts": (256, 256, 256), "batch": 1, "steps": {"one_step": 60}, "layers": 10, "every": 1000, "check": 10000,
     },
@@ -36,6 +36,7 @@ class Checkout(NamedTuple):
 
     yee: Any
     packing: Any
+    choice: Any
     device: Any
     place: int
 
@@ -47,13 +48,13 @@ def checkout(folder: Path, place: int) -> Checkout:
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
     try:
-        cuda, yee, packing, text = (
+        cuda, yee, packing, choice, text = (
             importlib.import_module(f"fdtd.backends.{name}")
-            for name in ("cuda", "cuda.yee", "cuda.yee_packing", "cuda.text")
+            for name in ("cuda", "cuda.yee", "cuda.yee_packing", "cuda.yee_choice", "cuda.text")
         )
         kernels = str(folder / "fdtd")
         text.kernel_text = lambda name: Path(kernels, name).read_text("utf-8")  # type: ignore[attr-defined]
-        return Checkout(yee, packing, cuda.device(), place)
+        return Checkout(yee, packing, choice, cuda.device(), place)
     finally:
         sys.path.remove(str(folder))
 
@@ -130,7 +131,8 @@ def compare(case: str, kernels: Sequence[tuple[str, Checkout, dict[str, Any]]], 
     for name, package, keywords in kernels:
         scheme = keywords.get("scheme", "one_step")
         if scheme in steps:
-            packed = package.packing.pack(problem, "float32")
+            given = () if scheme == "one_step" else (package.choice.turn_of(problem, "float32", package.device.limits),)
+            packed = package.packing.pack(problem, "float32", *given)
             batches[name] = package.yee.Batch(package.device, [packed] * count, "float32", package.place, **keywords)
             timed(batches[name], cell_steps, steps[scheme])
     taken: dict[str, list[float]] = {name: [] for name in batches}

@@ -211,12 +211,13 @@ def test_one_antenna_is_tried_again_once_memory_was_given_back():
     ("shape", "capability", "scheme", "reason"),
     [
         ((64, 64, 32), 90, "resident", "fields in the registers of a cluster; one_step: all numbers through memory"),
-        ((52, 48, 38), 90, "resident", "fields in the registers of a cluster"),
-        ((96, 112, 40), 90, "one_step", "resident: resident holds rows of at most 64 cells along x (found 96)"),
+        ((52, 48, 38), 90, "resident", "fields in the registers of blocks at a time"),
+        ((96, 112, 40), 90, "resident", "fields in the registers of blocks at a time"),
+        ((256, 256, 256), 90, "one_step", "resident: 256 x 256 x 256 cells of 4 bytes do not fit in the registers of"),
         ((64, 64, 32), 80, "one_step", "resident: resident needs thread-block clusters"),
     ],
 )
-def test_antennas_in_space_that_fit_in_a_cluster_are_held_there(shape, capability, scheme, reason):
+def test_antennas_in_space_that_fit_in_registers_are_held_there(shape, capability, scheme, reason):
     found, why = expected(shape, 8, "float32", replace(HOPPER, capability=capability))
     assert found == scheme
     assert reason in why

@@ -273,6 +273,29 @@ template <class T> T *in_block(T *own, int rank) {
     return reinterpret_cast<T *>(host::aligned(host::shared_memory[rank]) + offset);
 }
 
+// What fdtd/kernels/posts.cuh spells in PTX.
+template <class Parcel> void post(Parcel *to, const Parcel &x) { *to = x, ++host::progress; }
+template <class Parcel> Parcel look_at(const Parcel *from) { return *from; }
+template <int N, int WORDS, class Parcel> void await_parcels(const Parcel *from, unsigned stamp, Parcel *x) {
+    for (int p = 0; p < N; ++p) {
+        if (x[p].word[3] == stamp) continue;
+        while (x[p].word[3] != stamp) host::yield(), x[p] = from[32 * p];
+        ++host::progress;  // lanes wake one by one
+    }
+    for (int w = WORDS; w < 3 * N; ++w)
+        if (x[w / 3].word[w % 3] != stamp) std::fprintf(stderr, "host emulation: a parcel's unused words have no stamp\n"), std::abort();
+    __syncwarp();
+}
+inline long long arrive_at(long long *counter, int blocks) {
+    const long long target = (*counter / blocks + 1) * blocks;
+    ++*counter, ++host::progress;
+    return target;
+}
+inline void await_count(const long long *counter, long long target) {
+    while (*counter < target) host::yield();
+    ++host::progress;
+}
+
 // What fdtd/kernels/signals.cuh spells in PTX.
 struct signal_word {
     signed char givers, missing;

@@ -101,9 +101,17 @@ class HostProgram:
         ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, "P")), data, len(data))
 
     def launch(
-        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+        self,
+        kernel: str,
+        grid: tuple[int, ...],
+        threads: int,
+        *arguments: int,
+        shared: int = 0,
+        cluster: int = 1,
+        together: bool = False,
     ) -> None:
         x, y, z = (*grid, 1, 1)[:3]
+        cluster = x if together else cluster
         self._library[f"emulated_{kernel}"](x, y, z, threads, shared, cluster, *arguments)
 
 

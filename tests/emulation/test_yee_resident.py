@@ -137,13 +137,13 @@ def test_launches_go_on_where_the_last_ended(monkeypatch: pytest.MonkeyPatch) ->
 def test_choice() -> None:
     """By the antenna alone: what fits in a cluster goes there, other shapes apart, the rest by one_step."""
     packed = [pack(random_problem(**CASES["closed"], steps=9), "float32")]
-    sizes = [(64, 64, 32), (65, 20, 20), (40, 40, 38), (64, 100, 40), (30, 64, 32), (52, 48, 38)]
+    sizes = [(64, 64, 32), (65, 20, 20), (40, 40, 38), (129, 100, 40), (30, 64, 32), (52, 48, 38)]
     for nx, ny, nz in sizes:
         counts = {"NX": nx, "NY": ny, "NZ": nz, "END_X": nx, "END_Y": ny, "END_Z": nz}
         layers = {f"{side}_{axis}": 8 for side in ("LOW", "HIGH") for axis in "XYZ"}
         packed.append(replace(packed[0], counts=packed[0].counts | counts | layers | {"KINDS": 40}))
     assert groups(packed, "float32", HOPPER) == [
-        ("resident", [0]), ("resident", [1, 5]), ("one_step", [2, 4]), ("resident", [3, 6]),
+        ("resident", [0]), ("resident", [1, 5]), ("resident", [2]), ("resident", [3, 6]), ("one_step", [4]),
     ]  # fmt: skip
     ampere = replace(HOPPER, capability=80)
     assert groups(packed, "float32", ampere) == [("one_step", [*range(7)])]
@@ -169,12 +169,13 @@ def test_refusals() -> None:
     packed = pack(problem, "float32")
     with pytest.raises(Unsuitable, match=r"compute capability 9.0 \(this device has 8.0\); use one_step"):
         plan_resident([packed], "float32", replace(HOPPER, capability=80))
-    long = replace(packed, counts=packed.counts | {"NX": 65, "END_X": 65})
-    with pytest.raises(Unsuitable, match="at most 64 cells along x"):
-        plan_resident([long], "float32", HOPPER)
-    high = replace(packed, counts=packed.counts | {"NZ": 70, "END_Z": 70})
+    for axis, cells in (("X", 129), ("Z", 400)):
+        long = replace(packed, counts=packed.counts | {f"N{axis}": cells, f"END_{axis}": cells})
+        with pytest.raises(Unsuitable, match="do not fit in the registers of 16 blocks"):
+            plan_resident([long], "float32", HOPPER)
+    longer = replace(packed, counts=packed.counts | {"NX": 65, "END_X": 65})
     with pytest.raises(Unsuitable, match="do not fit in the registers of 16 blocks"):
-        plan_resident([high], "float32", HOPPER)
+        plan_resident([longer], "float32", HOPPER, spread=0)
     assert problem.source is not None
     points = problem.source.points.copy()
     points[0, 0] = 3

@@ -28,7 +28,14 @@ class Program(Protocol):
         ...
 
     def launch(
-        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+        self,
+        kernel: str,
+        grid: tuple[int, ...],
+        threads: int,
+        *arguments: int,
+        shared: int = 0,
+        cluster: int = 1,
+        together: bool = False,
     ) -> None:
         """Start a kernel; it runs after everything started before."""
         ...
@@ -290,7 +297,14 @@ class CudaProgram:
             _LAST_PARAMETERS[self._address] = data
 
     def launch(
-        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+        self,
+        kernel: str,
+        grid: tuple[int, ...],
+        threads: int,
+        *arguments: int,
+        shared: int = 0,
+        cluster: int = 1,
+        together: bool = False,
     ) -> None:
         """Start a kernel on the current stream."""
         if kernel not in self._kernels:
@@ -298,11 +312,19 @@ class CudaProgram:
             if shared > 48 * 1024:  # equal texts share the function: leave it the most, in any order of batches
                 function.max_dynamic_shared_size_bytes = self._limits.shared_bytes - function.shared_size_bytes
                 function.preferred_shared_memory_carveout = 100  # %: several blocks of a multiprocessor need all of it
+                if together:
+                    function.preferred_shared_memory_carveout = -(
+                        -100 * (shared + 1024) // (self._limits.shared_bytes + 1024)
+                    )
             if cluster > _PORTABLE_CLUSTER:
                 self._cupy.cuda.driver.funcSetAttribute(function.kernel.ptr, _NON_PORTABLE_CLUSTERS, 1)
             self._kernels[kernel] = function
         numbers = tuple(np.int32(argument) for argument in arguments)
-        self._kernels[kernel](grid, (threads,), numbers, shared_mem=shared)
+        if not together:
+            self._kernels[kernel](grid, (threads,), numbers, shared_mem=shared)
+            return
+        # All blocks are on the device at the same time, or the driver refuses: they may wait for each other.
+        self._kernels[kernel].kernel(grid, (threads,), numbers, shared_mem=shared, enable_cooperative_groups=True)
 
     def attributes(self, kernel: str) -> Mapping[str, int]:
         """Registers, spilled bytes and static shared memory of a kernel."""
@@ -396,7 +418,14 @@ class DryProgram:
         del data
 
     def launch(
-        self, kernel: str, grid: tuple[int, ...], threads: int, *arguments: int, shared: int = 0, cluster: int = 1
+        self,
+        kernel: str,
+        grid: tuple[int, ...],
+        threads: int,
+        *arguments: int,
+        shared: int = 0,
+        cluster: int = 1,
+        together: bool = False,
     ) -> None:
         """Nothing."""
-        del kernel, grid, threads, arguments, shared, cluster
+        del kernel, grid, threads, arguments, shared, cluster, together

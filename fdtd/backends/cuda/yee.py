@@ -9,7 +9,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -18,13 +18,15 @@ from fdtd.backends import cuda
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.device_set import DeviceSet
 from fdtd.backends.cuda.text import flatten, pack_parameters
-from fdtd.backends.cuda.yee_choice import SCHEMES, groups, plan_resident
+from fdtd.backends.cuda.yee_choice import SCHEMES, groups, plan_resident, plan_unposed, turn_of
 from fdtd.backends.cuda.yee_packing import PARAMETERS, RECORD_BYTES, Packed, number_type, pack
 from fdtd.backends.cuda.yee_records import LOOK_PARTS, LOOK_THREADS, Recorded, uploaded
 from fdtd.backends.cuda.yee_slabs import cuts
 from fdtd.backends.cuda.yee_split import Split
-from fdtd.errors import ConfigError
+from fdtd.backends.cuda.yee_turning import UNTURNED
+from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes import one_step
+from fdtd.schemes.machine import HOPPER
 from fdtd.schemes.resident.yee import YeeResidentPlan
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
@@ -33,6 +35,7 @@ _REALS = {"float32": "float", "float64": "double"}
 _AFTER_THREADS = 256  # as in after.cuh
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
 _ALL_PLANES = 1 << 30
+_WRAP = 1 << 31  # numbers of turns of chains
 _SPLIT = threading.Lock()  # one lattice at a time has the streams of several devices
 # Steps that are started at a time. Clusters fetch an antenna's fields once in as many, and stop by themselves.
 _CHUNK = {"one_step": 160, "resident": 640}
@@ -72,7 +75,10 @@ class Batch(Recorded):
         else:
             self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
             stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
-        super().__init__(device, antennas, uploaded(device, antennas, precision), _CHUNK[scheme])
+        plan = self._plan
+        between = (plan.parcels, plan.chains) if isinstance(plan, YeeResidentPlan) else ()
+        super().__init__(device, antennas, uploaded(device, antennas, precision, *between), _CHUNK[scheme])
+        self._epoch = 1
         self._stepper = device.program(stepper, place)
         self._looker = device.program(flatten("kernels/yee/looks.cu", settings), place)
         self._precision = precision
@@ -97,15 +103,7 @@ class Batch(Recorded):
             program.set_parameters(self._parameters)  # other batches of this place had theirs there
         running, order = len(self._order), self._order
         if isinstance(self._plan, YeeResidentPlan):
-            self._stepper.launch(
-                "resident",
-                (self._plan.cluster, running),
-                self._plan.threads,
-                self.steps,
-                end - self.steps,
-                shared=self._plan.shared_bytes,
-                cluster=self._plan.cluster,
-            )
+            self._advance_chains(self._plan, end - self.steps, running)
             self.steps = end
             return
         grid, threads = self._plan.grid([self._ends[one] for one in order]), self._plan.threads
@@ -121,6 +119,25 @@ class Batch(Recorded):
                 self._looker.launch("look_part", (LOOK_PARTS, running), LOOK_THREADS, n)
                 self._looker.launch("look", (-(-running // LOOK_THREADS),), LOOK_THREADS, n, running)
         self.steps = end
+
+    def _advance_chains(self, plan: YeeResidentPlan, steps: int, running: int) -> None:
+        """Start a cluster an antenna, or as many chains of blocks as there are on the device at the same time."""
+        chains = min(plan.chains, running)
+        self._stepper.launch(
+            "resident",
+            (chains * plan.cluster,) if chains else (plan.cluster, running),
+            plan.threads,
+            self.steps,
+            steps,
+            self._epoch,
+            running,
+            shared=plan.shared_bytes,
+            cluster=1 if chains else plan.cluster,
+            together=chains > 0,
+        )
+        if chains:
+            taken = steps * -(-running // chains)  # by a chain, at most
+            self._epoch = (self._epoch + taken) % _WRAP
 
     def keep(self, running: np.ndarray) -> None:
         """Start no more blocks for antennas that are known to have stopped, once half of them have."""
@@ -150,7 +167,8 @@ def run_batch(
         precision: "float32" or "float64".
         look: Called at every look at the first antenna's energy.
         final: Whether to fetch the last fields; without, records have None.
-        scheme: One of `SCHEMES`; if None, `resident` for those that fit in a cluster and `one_step` for the others.
+        scheme: One of `SCHEMES`; if None, `resident` for those that fit in registers, their axes turned where that
+            helps, and `one_step` for the others.
         on: Where to run; the CUDA device if None.
         tuning: Keywords of the scheme's plan.
 
@@ -168,7 +186,8 @@ def run_batch(
     if scheme not in (None, *SCHEMES):
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = cuda.device() if on is None else on
-    packed = [pack(problem, precision) for problem in problems]
+    turns = [turn_of(problem, precision, where.limits) if scheme is None else UNTURNED for problem in problems]
+    packed = [pack(problem, precision, turn) for problem, turn in zip(problems, turns, strict=True)]
     found: dict[int, Records] = {}
     with cuda.PLACES.take() as place:
         apart = lambda: where.apart(place, cuda.PLACES.rank(place))  # noqa: E731
@@ -245,8 +264,8 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
-    if nx <= 66:  # clusters keep places for all planes, whole warps of rows and 64 columns
-        memories += 4 * 64 * (nz + 2) * (ny + 14)
+    with suppress(Unsuitable):  # chains of blocks keep places of their own
+        memories += sum(plan_unposed(shape, layers, precision, HOPPER).memories.values())
     spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
     found = (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + PORT_BYTES + 24 * steps
     return found + spectra

@@ -1,22 +1,26 @@
 """Which scheme steps an antenna in space on a device, and which antennas are stepped together.
 
-An antenna that fits in a cluster is stepped by `resident`, any other by `one_step`. The choice looks at the antenna
+An antenna that fits in a cluster, or in a chain of blocks that are on the device at the same time, is stepped by
+`resident`, any other by `one_step`. Its axes are turned where only that lets it fit. The choice looks at the antenna
 alone, so that its bits do not depend on the batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import permutations
 
 import numpy as np
 
 from fdtd.backends.cuda.yee_packing import Packed, number_type
+from fdtd.backends.cuda.yee_turning import UNTURNED, Turn
 from fdtd.errors import Unsuitable
 from fdtd.schemes.machine import Limits
-from fdtd.schemes.resident.yee import YeeResidentPlan, plan_yee
+from fdtd.schemes.resident.yee import FEW_PLANES, YeeResidentPlan, plan_yee, step_time
+from fdtd.yee.problem import Problem
 
 SCHEMES = ("one_step", "resident")
-_SIDES = ("LOW", "HIGH")
 _A_FEW = 64  # media, driven edges and probes of an antenna that is not posed yet
 NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 """NumPy's types of the numbers of media."""
@@ -42,8 +46,42 @@ def plan_resident(antennas: Sequence[Packed], precision: str, limits: Limits, **
     return plan_yee([one.counts for one in antennas], np.dtype(precision).itemsize, number, limits, **tuning)
 
 
+def turn_of(problem: Problem, precision: str, limits: Limits) -> Turn:
+    """Return the order of the axes in which an antenna is stepped: the given one, unless only another lets it fit.
+
+    Args:
+        problem: One antenna.
+        precision: "float32" or "float64".
+        limits: Of the device.
+    """
+    grid, axes = problem.grid, []
+    for axis, cells in enumerate(grid.counts):
+        axes.append((cells, cells + (f"{'xyz'[axis]}+" in grid.magnetic), *grid.layers[2 * axis : 2 * axis + 2]))
+    return _best_turn(axes, precision, limits)
+
+
+def _best_turn(axes: Sequence[tuple[int, int, int, int]], precision: str, limits: Limits) -> Turn:
+    """Return the first order that fits a small cluster, else that of the fastest chain, else of any cluster."""
+    plans: dict[Turn, YeeResidentPlan] = {}
+    for x, y, z in permutations(UNTURNED):
+        turn = x, y, z
+        with suppress(Unsuitable):
+            plans[turn] = plan_yee([_unposed([axes[axis] for axis in turn])], np.dtype(precision).itemsize, 1, limits)
+    small = [turn for turn, plan in plans.items() if not plan.chains and plan.planes <= FEW_PLANES]
+    chains = {turn: step_time(plan, limits) for turn, plan in plans.items() if plan.chains}
+    return next(iter([*small, *sorted(chains, key=chains.__getitem__), *plans, UNTURNED]))
+
+
+def _unposed(axes: Sequence[tuple[int, int, int, int]]) -> dict[str, int]:
+    """Return counts of an antenna that is not posed yet; cells, end and cells of both layers of each axis."""
+    counts: dict[str, int] = dict.fromkeys(("KINDS", "SOURCES", "PROBES"), _A_FEW)
+    for axis, numbers in zip("XYZ", axes, strict=True):
+        counts |= dict(zip((f"N{axis}", f"END_{axis}", f"LOW_{axis}", f"HIGH_{axis}"), numbers, strict=True))
+    return counts
+
+
 def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> YeeResidentPlan:
-    """Plan clusters for antennas of a size, before any is posed.
+    """Plan chains of blocks for antennas of a size, before any is posed, in the order of axes that fits best.
 
     Args:
         shape: Cells along x, y, z.
@@ -54,19 +92,19 @@ def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limit
     Raises:
         Unsuitable: The device has no clusters, or such an antenna does not fit.
     """
-    counts: dict[str, int] = dict.fromkeys(("KINDS", "SOURCES", "PROBES"), _A_FEW)
-    for axis, cells in zip("XYZ", shape, strict=True):
-        counts |= {f"{name}{axis}": cells for name in ("N", "END_")} | {f"{name}_{axis}": layers for name in _SIDES}
-    return plan_yee([counts], np.dtype(precision).itemsize, 1, limits)
+    ends = [(cells, cells, layers, layers) for cells in shape]
+    turn = _best_turn(ends, precision, limits)
+    return plan_yee([_unposed([ends[axis] for axis in turn])], np.dtype(precision).itemsize, 1, limits)
 
 
 def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> tuple[str, str]:
     """Return the scheme of antennas of a size, and what stood against the other; arguments of `plan_unposed`."""
     try:
-        plan_unposed(shape, layers, precision, limits)
+        plan = plan_unposed(shape, layers, precision, limits)
     except Unsuitable as error:
         return "one_step", f"all numbers through memory in every step; resident: {error}"
-    return "resident", "fields in the registers of a cluster; one_step: all numbers through memory in every step"
+    where = "blocks at a time" if plan.chains else "a cluster"
+    return "resident", f"fields in the registers of {where}; one_step: all numbers through memory in every step"
 
 
 def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[tuple[str, list[int]]]:
@@ -77,15 +115,16 @@ def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[t
         precision: As they were packed.
         limits: Of the device.
     """
-    found: dict[tuple[str, int], list[int]] = {}
+    found: dict[tuple[str, int, int, bool], list[int]] = {}
     for number, one in enumerate(antennas):
         try:
-            key = "resident", plan_resident([one], precision, limits).planes
+            plan = plan_resident([one], precision, limits)
+            key = "resident", plan.planes, plan.columns, plan.chains > 0
         except Unsuitable:
-            key = "one_step", 0
+            key = "one_step", 0, 0, False
         found.setdefault(key, []).append(number)
     made: list[tuple[str, list[int]]] = []
-    waiting = [(scheme, members) for (scheme, _), members in found.items()]
+    waiting = [(scheme, members) for (scheme, *_), members in found.items()]
     while waiting:
         scheme, members = waiting.pop(0)
         if scheme == "resident" and len(members) > 1 and not _fit([antennas[n] for n in members], precision, limits):

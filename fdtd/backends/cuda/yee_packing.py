@@ -9,6 +9,7 @@ import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.backends.cuda.text import enumerators
+from fdtd.backends.cuda.yee_turning import UNTURNED, Turn, handedness, turned
 from fdtd.errors import Unsuitable
 from fdtd.schemes.resident.yee import TRACE
 from fdtd.yee.grid import COMPONENTS, Grid
@@ -48,12 +49,14 @@ class Packed:
         arrays: By the names of `ARRAYS`, one axis; those of `EMPTY` are missing, but for start fields.
         sizes: Numbers of the arrays of `EMPTY`.
         decay: Energy over its largest at which it is done.
+        turn: Order of the axes; all numbers are those of the turned problem.
     """
 
     counts: dict[str, int]
     arrays: dict[str, np.ndarray]
     sizes: dict[str, int]
     decay: float
+    turn: Turn = UNTURNED
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -61,16 +64,18 @@ class Packed:
         return 6, self.counts["NZ"] + 2, self.counts["NY"] + 2, self.counts["PITCH"]
 
 
-def pack(problem: Problem, precision: str) -> Packed:
+def pack(problem: Problem, precision: str, turn: Turn = UNTURNED) -> Packed:
     """Pack one antenna.
 
     Args:
         problem: What to step.
         precision: "float32" or "float64".
+        turn: Order of the axes.
 
     Raises:
         Unsuitable: It has too many cells or media for the numbers' types, or an edge is driven twice.
     """
+    problem = turned(problem, turn)
     grid, sampling = problem.grid, problem.sampling
     nx, ny, nz = grid.counts
     pitch, longest = -(-(nx + 2) // _ROW) * _ROW, max(grid.counts) + 2
@@ -97,7 +102,7 @@ def pack(problem: Problem, precision: str) -> Packed:
         "media": media.ravel(),
         "factors": table.astype(real).ravel(),
         "permittivity": permittivity,
-        "axes": _axes(problem, longest).astype(real).ravel(),
+        "axes": _axes(problem, longest, handedness(turn)).astype(real).ravel(),
         "lengths": _lengths(grid, longest).ravel(),
         **_driven(problem, shape, real),
     }
@@ -123,11 +128,11 @@ def pack(problem: Problem, precision: str) -> Packed:
         "psi_y": 4 * (nz + 1) * slots[1] * pitch,
         "psi_z": 4 * slots[2] * (ny + 1) * pitch,
         "sums": sampling.steps * sums,
-        "trace": TRACE * len(arrays["probes"]),
+        "trace": 2 * TRACE * len(arrays["probes"]),
         "record": held * len(box),
         "energy": sampling.steps // sampling.check_every if sampling.check_every else 0,
     }
-    return Packed(counts=counts, arrays=arrays, sizes=sizes, decay=sampling.decay)
+    return Packed(counts=counts, arrays=arrays, sizes=sizes, decay=sampling.decay, turn=turn)
 
 
 def number_type(antennas: Sequence[Packed]) -> str:
@@ -171,8 +176,8 @@ def _media(problem: Problem, shape: tuple[int, ...]) -> tuple[np.ndarray, np.nda
     return numbers, table, np.real(known).copy()
 
 
-def _axes(problem: Problem, longest: int) -> np.ndarray:
-    """Return slope, b and kappa c of the stencil's spacings, (6, 3, longest)."""
+def _axes(problem: Problem, longest: int, sign: int) -> np.ndarray:
+    """Return slope, b and kappa c of the stencil's spacings, (6, 3, longest); slopes have the sign of all curls."""
     grid = problem.grid
     found = np.zeros((len(_SPACINGS), 3, longest))
     for at, (half, axis) in enumerate(_SPACINGS):
@@ -181,7 +186,7 @@ def _axes(problem: Problem, longest: int) -> np.ndarray:
             slope = inverse * np.append(speed_of_light * grid.dt / grid.spacing(axis), 0.0)
         else:
             slope = inverse / grid.dual(axis)
-        found[at, :, : len(b)] = slope, b, c / inverse
+        found[at, :, : len(b)] = sign * slope, b, c / inverse
     return found
 
 

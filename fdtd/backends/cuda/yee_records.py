@@ -12,10 +12,12 @@ from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.yee_choice import NUMBERS
 from fdtd.backends.cuda.yee_packing import ARRAYS, COUNTS, EMPTY, STARTS, Packed, number_type, starts
 from fdtd.backends.cuda.yee_surface import Kept, OnDevice, Take
+from fdtd.backends.cuda.yee_turning import back, turned_state
 from fdtd.yee.problem import Records, Taker
 
 LOOK_PARTS, LOOK_THREADS = 64, 256
 """As in `energy.cuh` and `looks.cu`."""
+_APART = 32  # numbers of a chain's counters
 
 
 class Recorded:
@@ -99,7 +101,7 @@ class Recorded:
         packed = self.antennas[antenna]
         stored = self._part("fields", antenna, 0, math.prod(packed.shape)).reshape(packed.shape)
         nz, ny, nx = (packed.counts[f"N{axis}"] for axis in "ZYX")
-        return stored[:, : nz + 1, : ny + 1, : nx + 1]
+        return turned_state(stored[:, : nz + 1, : ny + 1, : nx + 1], back(packed.turn))
 
     def records(self, final: bool) -> list[Records]:
         """Return what the batch left behind, with the last fields or without."""
@@ -126,13 +128,17 @@ class Recorded:
         return found
 
 
-def uploaded(device: Device, antennas: Sequence[Packed], precision: str) -> dict[str, Any]:
+def uploaded(
+    device: Device, antennas: Sequence[Packed], precision: str, parcels: int = 0, chains: int = 0
+) -> dict[str, Any]:
     """Return the arrays of `Parameters` by name, but for `stepped`, in device memory.
 
     Args:
         device: Where.
         antennas: From `pack`.
         precision: As they were packed.
+        parcels: That blocks of chains send each other.
+        chains: Of blocks, which meet.
     """
     real = np.dtype(precision)
     types = {"sums": np.float64, "energy": np.float64, "media": NUMBERS[number_type(antennas)]}
@@ -148,6 +154,8 @@ def uploaded(device: Device, antennas: Sequence[Packed], precision: str) -> dict
     count = len(antennas)
     table = np.array([[one.counts[name] for name in COUNTS] for one in antennas], np.int32)
     return buffers | {
+        "posts": device.zeros(max(2 * parcels, 1), np.int64),
+        "meetings": device.zeros(max(_APART * chains, 1), np.int64),
         "counts": device.upload(table.ravel()),
         "starts": device.upload(starts(antennas).ravel()),
         "decay": device.upload(np.array([one.decay for one in antennas])),

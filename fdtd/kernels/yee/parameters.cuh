@@ -56,7 +56,7 @@ struct Parameters {
     const double *weights;
     const int *spans;
     double *sums;
-    // Edges of the sums at the steps whose sums are not formed yet [TRACE, probes]
+    // Edges of the sums at the steps whose sums are not formed yet [2, TRACE, probes]
     real *trace;
     // Places of the box in `fields` [box], and its samples: sample s of the run is in row s % held [held, box]
     const int *box;
@@ -70,6 +70,10 @@ struct Parameters {
     // Whether an antenna runs, and the steps of its last look [batch]
     int *active;
     int *taken;
+    // Between blocks that are no cluster (schemes/resident/yee_edges.cuh): parcels of 16 bytes, as two numbers, and a
+    // counter of arrivals in every 16th number
+    place *posts;
+    place *meetings;
     // Antennas that the host starts blocks for [batch]
     const int *stepped;
 };

@@ -1,7 +1,8 @@
-// A cluster of blocks holds one antenna in space: all fields in registers, from the first step of a launch to the last.
+// A chain of blocks holds one antenna in space: all fields in registers, from the first step of a launch to the last.
 //
-// A block has PLANES planes, a warp ROWS rows of them, a lane two columns. Neighbours along x are the next lane's; along y
-// they come through shared memory, along z straight from the next block. Each warp waits for its own neighbours alone.
+// A block has PLANES planes, a warp ROWS rows of them, a lane COLUMNS columns. Neighbours along x are the next lane's; along y
+// they come through shared memory, along z from the next block: straight if the chain is a cluster (SPREAD = 0), else
+// through device memory (post.cuh), and then chains take one antenna after the other. A warp waits for its neighbours alone.
 // Sums of two products say which is rounded first, so an antenna's bits do not depend on the cluster's shape.
 // Nothing is overwritten too early: who sends H gets E in return that was formed from it, and the other way round.
 //
@@ -9,18 +10,21 @@
 // stay in device memory, and are on their way while the row before is formed. Source and probes are edges. At steps
 // with samples or a look, fields go to device memory, and all threads of the cluster share that work.
 //
-// Settings: those of kernels/yee/parameters.cuh; CLUSTER (blocks), WARPS, PLANES, ROWS; LANES_X, ROWS_Y (lanes and rows
+// Settings: those of kernels/yee/parameters.cuh; CLUSTER (blocks), SPREAD, WARPS, PLANES, ROWS, COLUMNS; LANES_X, ROWS_Y (lanes and rows
 // in layers), LAYERS_Z (whether there are any along z), HELD_Z (rows of a warp's memories along z in shared memory, of
 // 4 * PLANES * ROWS), AHEAD_Z (whether the others are read a row ahead), TABLE (media in
 // shared memory, or 0), KEEP_MEDIA (whether edges' media lie in shared memory), TAPS
-// (driven edges and probes), TRACE (steps between sums). Launch: grid (CLUSTER, antennas); steps [first, first + count).
+// (driven edges and probes), TRACE (steps between sums). Launch: grid (CLUSTER, antennas), or, if spread, as many chains as
+// are on the device at the same time (CLUSTER * chains); steps [first, first + count).
 #include "kernels/intrinsics.cuh"
 #include "kernels/signals.cuh"
 #include "kernels/yee/energy.cuh"
 #include "kernels/yee/sums.cuh"
+#include "schemes/resident/yee_chain.cuh"
 
 #define THREADS (32 * WARPS)
-#define CELLS (PLANES * ROWS)  // of a lane, in pairs
+#define CELLS (PLANES * ROWS)  // of a lane, in columns
+#define IN_ORDER (SPREAD && PLANES == 1)
 #define ALL_LANES 0xffffffffu
 enum { AIR = 0, METAL = 1 };
 
@@ -28,38 +32,50 @@ template <class Real> struct Wide;
 template <> struct Wide<float> { typedef float2 pair; };
 template <> struct Wide<double> { typedef double2 pair; };
 typedef Wide<real>::pair pair;
-struct alignas(16) Two {
-    pair a, b;
+// What a lane's columns have, and two such.
+struct alignas(COLUMNS == 3 ? sizeof(real) : COLUMNS * sizeof(real)) Columns {
+    real at[COLUMNS];
+};
+struct alignas(COLUMNS == 3 ? 2 * sizeof(real) : COLUMNS * sizeof(real) > 16 ? COLUMNS * sizeof(real) : 16) Two {
+    Columns a, b;
 };
 // 1 / (kappa d), b and kappa c of a row or plane.
 struct alignas(16) Filter {
     real slope, b, c, none;
 };
-struct alignas(2 * sizeof(number)) Edges {
-    number medium[2];
+struct alignas(COLUMNS == 3 ? sizeof(number) : COLUMNS * sizeof(number)) Edges {
+    number medium[COLUMNS];
 };
 // The media of an antenna's edges in device memory; beyond the lattice is metal.
 struct EdgesAway {
     const number *from;
     int volume, area, pitch, rows, planes;
     __device__ Edges of(int c, int k, int j, int lane) const {
-        if (k >= planes || j >= rows || 2 * lane >= pitch) return {number(METAL), number(METAL)};
-        return *reinterpret_cast<const Edges *>(from + ((place)c * volume + k * area + j * pitch + 2 * lane));
+        const bool there = k < planes && j < rows;
+        const number *at = from + ((place)c * volume + k * area + j * pitch + COLUMNS * lane);
+        if (COLUMNS != 3 && there && COLUMNS * lane < pitch) return *reinterpret_cast<const Edges *>(at);
+        Edges edges;
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q)
+            edges.medium[q] = COLUMNS == 3 && there && COLUMNS * lane + q < pitch ? at[q] : number(METAL);
+        return edges;
     }
 };
 enum Signal { H_BELOW, E_ABOVE, H_BEFORE, E_AFTER, SIGNALS };
 
 struct Shared {
-    Two h_below[WARPS][ROWS][32];                  // h_x, h_y of the plane below; sources and probes use a warp's part, see `tap`
+#if !SPREAD
+    Two h_below[WARPS][ROWS][32];                  // h_x, h_y of the plane below
     Two e_above[WARPS][ROWS][32];                  // e_x, e_y of the plane above
+#endif
     Two h_before[WARPS][PLANES][32];               // h_x, h_z of the row before
     Two e_after[WARPS][PLANES][32];                // e_x, e_z of the row after
-    pair psi_x[4][CELLS][WARPS][LANES_X + 1];      // one more: rows lie in different banks
-    pair psi_y[4][ROWS_Y + 1][PLANES][32];
-    pair psi_z[HELD_Z + 1][WARPS][32];
+    Columns psi_x[4][CELLS][WARPS][LANES_X + 1];   // one more: rows lie in different banks
+    Columns psi_y[4][ROWS_Y + 1][PLANES][32];
+    Columns psi_z[HELD_Z + 1][WARPS][32];
     Filter along_y[2][WARPS * ROWS], along_z[2][PLANES];  // of H, of E
     Two filter_x[2][LANES_X + 1];                  // b, kappa c of a lane's columns
-    pair slope_x[2][32];
+    Columns slope_x[2][32];
     Two air[32];                                   // cb of a lane's columns where the row is air: e_x; e_y and e_z
     pair factors[TABLE + 1];
 #if KEEP_MEDIA
@@ -70,24 +86,22 @@ struct Shared {
     int taps[TAPS + 1];
     signal_word signals[WARPS][SIGNALS];
     double peak;
+    long long left;  // see `leave`
+    int epoch;
 };
 static_assert(sizeof(Shared) <= SHARED_BYTES, "the plan counts shared memory otherwise");
 static_assert(CELLS + ROWS + PLANES < 32, "bits of a warp's rows");
 __device__ inline Shared &shared() { return *reinterpret_cast<Shared *>(shared_base()); }
-// All threads of the cluster meet. Lanes come together first: the barrier counts whole warps.
-__device__ inline void meet() {
-    __syncwarp();
-    cluster_wait();
-}
 __device__ inline int agreed(int value) { return __shfl_sync(ALL_LANES, value, 0); }
-__device__ inline pair both(const real *of) { return {of[0], of[1]}; }
-__device__ inline void send(Two *own, int rank, const Two &x, signal_word *s) {
-    if (sizeof(real) == 4) send(reinterpret_cast<float4 *>(own), rank, make_float4(x.a.x, x.a.y, x.b.x, x.b.y), s);
-    else send(&own->a, rank, x.a, s), send(&own->b, rank, x.b, s);
+__device__ inline Columns all_of(const real *of) {
+    Columns x;
+#pragma unroll
+    for (int q = 0; q < COLUMNS; ++q) x.at[q] = of[q];
+    return x;
 }
 
 struct Patch {
-    real ex[CELLS][2], ey[CELLS][2], ez[CELLS][2], hx[CELLS][2], hy[CELLS][2], hz[CELLS][2];
+    real ex[CELLS][COLUMNS], ey[CELLS][COLUMNS], ez[CELLS][COLUMNS], hx[CELLS][COLUMNS], hy[CELLS][COLUMNS], hz[CELLS][COLUMNS];
 };
 
 // Where a warp is, and what its rows have.
@@ -96,30 +110,39 @@ struct Warp {
     int at_x;      // place among the lanes of the layers along x, or -1
     int rows;      // bits: rows with nothing but air between the walls in front of x- and x+, then rows and planes in layers
     int first_y;   // place of its first row among the rows of the layers along y
-    pair *away;    // its memories along z in device memory
+    Columns *away; // its memories along z in device memory
+#if SPREAD
+    Parcel *post;  // a lane's parcels for its block
+    int epoch;
+#endif
 };
 __device__ inline bool plain(const Warp &g, int m) { return g.rows >> m & 1; }
 __device__ inline bool in_y(const Warp &g, int m) { return g.rows >> (CELLS + m % ROWS) & 1; }
 __device__ inline bool in_z(const Warp &g, int m) { return g.rows >> (CELLS + ROWS + m / ROWS) & 1; }
 
 #include "schemes/resident/yee_cells.cuh"
+#include "schemes/resident/yee_edges.cuh"
 
 // The first turns that need a row of the warp beside, and a plane of the block below or above.
 #define FIRST_BY_Y (PLANES > 1 ? (PLANES - 1) * (ROWS - 1) : ROWS - 1)
+#define FIRST_BY_Y_OF_E (IN_ORDER ? 0 : FIRST_BY_Y)
 #define FIRST_BY_Z ((PLANES - 1) * ROWS)
-// Rows are formed in the order in which what they need arrives: first those that need nothing of other warps.
+// Rows are formed in the order in which what they need arrives: first those that need nothing of other warps. Where all rows
+// need another block's, and that comes through device memory, they are formed in the order in which they are sent.
 __device__ constexpr int turn_of_e(int r) {
-    return r < (PLANES - 1) * (ROWS - 1) ? ROWS + r / (ROWS - 1) * ROWS + r % (ROWS - 1) + 1
+    return IN_ORDER                      ? r
+           : r < (PLANES - 1) * (ROWS - 1) ? ROWS + r / (ROWS - 1) * ROWS + r % (ROWS - 1) + 1
            : r < (PLANES - 1) * ROWS   ? (r - (PLANES - 1) * (ROWS - 1) + 1) * ROWS
                                         : ROWS - 1 - (r - (PLANES - 1) * ROWS);
 }
-__device__ constexpr int turn_of_h(int r) { return CELLS - 1 - turn_of_e(r); }
+__device__ constexpr int turn_of_h(int r) { return IN_ORDER ? r : CELLS - 1 - turn_of_e(r); }
 
-__device__ inline void form_h(Patch &f, const Warp &g, int turn) {
+__device__ inline void form_h(Patch &f, const Warp &g, int turn, Arrival &coming) {
     Shared &s = shared();
     const bool after = g.warp < WARPS - 1, above = g.rank < CLUSTER - 1;
-    if (above && g.lane == 0) expect_bytes(&s.signals[g.warp][E_ABOVE], ROWS * 32 * sizeof(Two));
-    pair psi[2], next[2];
+    expect_plane(g, E_ABOVE, above);
+    const Lane kept = kept_lane<0>(g);
+    Columns psi[2], next[2];
     if (AHEAD_Z) read_z<0>(g, turn_of_h(0), psi);
 #pragma unroll
     for (int r = 0; r < CELLS; ++r) {
@@ -127,42 +150,45 @@ __device__ inline void form_h(Patch &f, const Warp &g, int turn) {
         if (!AHEAD_Z) read_z<0>(g, m, psi);
         else if (r + 1 < CELLS) read_z<0>(g, turn_of_h(r + 1), next);
         Two from_y = {}, from_z = {};
-        if (y < ROWS - 1) from_y = {both(f.ex[m + 1]), both(f.ez[m + 1])};
+        if (y < ROWS - 1) from_y = {all_of(f.ex[m + 1]), all_of(f.ez[m + 1])};
         else if (after) {
             if (r == FIRST_BY_Y) await_signal(&s.signals[g.warp][E_AFTER], turn);
             from_y = s.e_after[g.warp][z][g.lane];
         }
-        if (z < PLANES - 1) from_z = {both(f.ex[m + ROWS]), both(f.ey[m + ROWS])};
-        else if (above) {
-            if (r == FIRST_BY_Z) await_signal(&s.signals[g.warp][E_ABOVE], turn);
-            from_z = s.e_above[g.warp][y][g.lane];
-        }
+        if (z < PLANES - 1) from_z = {all_of(f.ex[m + ROWS]), all_of(f.ey[m + ROWS])};
+        else if (above) from_z = arrived<E_ABOVE>(g, y, turn, r == FIRST_BY_Z, coming);
+        if (AHEAD_POST && r + 1 >= FIRST_BY_Z && r + 1 < CELLS && above) look_for<E_ABOVE>(g, turn_of_h(r + 1) % ROWS, coming);
+        if (IN_ORDER && r + 1 == CELLS && g.rank > 0) look_for<H_BELOW>(g, 0, coming);
         real zx = __shfl_down_sync(ALL_LANES, f.ez[m][0], 1), yx = __shfl_down_sync(ALL_LANES, f.ey[m][0], 1);
         if (g.lane == 31) zx = yx = 0;
         Differences d;
-        d.zy[0] = from_y.b.x - f.ez[m][0], d.zy[1] = from_y.b.y - f.ez[m][1];
-        d.xy[0] = from_y.a.x - f.ex[m][0], d.xy[1] = from_y.a.y - f.ex[m][1];
-        d.yz[0] = from_z.b.x - f.ey[m][0], d.yz[1] = from_z.b.y - f.ey[m][1];
-        d.xz[0] = from_z.a.x - f.ex[m][0], d.xz[1] = from_z.a.y - f.ex[m][1];
-        d.zx[0] = f.ez[m][1] - f.ez[m][0], d.zx[1] = zx - f.ez[m][1];
-        d.yx[0] = f.ey[m][1] - f.ey[m][0], d.yx[1] = yx - f.ey[m][1];
-        layers<0>(g, m, psi, d);
-        const Slopes by = slopes<0>(g, m);
 #pragma unroll
-        for (int j = 0; j < 2; ++j) {
-            f.hx[m][j] = f.hx[m][j] + by.z * d.yz[j] - by.y * d.zy[j];
-            f.hy[m][j] = f.hy[m][j] + by.x[j] * d.zx[j] - by.z * d.xz[j];
-            f.hz[m][j] = f.hz[m][j] + by.y * d.xy[j] - by.x[j] * d.yx[j];
+        for (int q = 0; q < COLUMNS; ++q) {
+            d.zy[q] = from_y.b.at[q] - f.ez[m][q], d.xy[q] = from_y.a.at[q] - f.ex[m][q];
+            d.yz[q] = from_z.b.at[q] - f.ey[m][q], d.xz[q] = from_z.a.at[q] - f.ex[m][q];
+            d.zx[q] = (q + 1 < COLUMNS ? f.ez[m][(q + 1) % COLUMNS] : zx) - f.ez[m][q];
+            d.yx[q] = (q + 1 < COLUMNS ? f.ey[m][(q + 1) % COLUMNS] : yx) - f.ey[m][q];
         }
+        layers<0>(g, m, psi, kept, d);
+        const Slopes by = slopes<0>(g, m, kept);
+#pragma unroll
+        for (int j = 0; j < COLUMNS; ++j) {
+            f.hx[m][j] = f.hx[m][j] + by.z * d.yz[j] - by.y * d.zy[j];
+            f.hy[m][j] = f.hy[m][j] + by.x.at[j] * d.zx[j] - by.z * d.xz[j];
+            f.hz[m][j] = f.hz[m][j] + by.y * d.xy[j] - by.x.at[j] * d.yx[j];
+        }
+        if (SPREAD && z == PLANES - 1 && above) send_row<H_BELOW>(g, y, {all_of(f.hx[m]), all_of(f.hy[m])}, turn);
         if (AHEAD_Z) psi[0] = next[0], psi[1] = next[1];
     }
 }
 
-__device__ inline void form_e(Patch &f, const Warp &g, int turn) {
+// `at_once`: rows of E for the block below are sent as soon as they are formed.
+__device__ inline void form_e(Patch &f, const Warp &g, int turn, Arrival &coming, bool at_once) {
     Shared &s = shared();
     const bool before = g.warp > 0, below = g.rank > 0;
-    if (below && g.lane == 0) expect_bytes(&s.signals[g.warp][H_BELOW], ROWS * 32 * sizeof(Two));
-    pair psi[2], next[2];
+    expect_plane(g, H_BELOW, below);
+    const Lane kept = kept_lane<1>(g);
+    Columns psi[2], next[2];
     if (AHEAD_Z) read_z<1>(g, turn_of_e(0), psi);
 #pragma unroll
     for (int r = 0; r < CELLS; ++r) {
@@ -170,73 +196,64 @@ __device__ inline void form_e(Patch &f, const Warp &g, int turn) {
         if (!AHEAD_Z) read_z<1>(g, m, psi);
         else if (r + 1 < CELLS) read_z<1>(g, turn_of_e(r + 1), next);
         Two from_y = {}, from_z = {};
-        if (y > 0) from_y = {both(f.hx[m - 1]), both(f.hz[m - 1])};
+        if (y > 0) from_y = {all_of(f.hx[m - 1]), all_of(f.hz[m - 1])};
         else if (before) {
-            if (r == FIRST_BY_Y) await_signal(&s.signals[g.warp][H_BEFORE], turn);
+            if (r == FIRST_BY_Y_OF_E) await_signal(&s.signals[g.warp][H_BEFORE], turn);
             from_y = s.h_before[g.warp][z][g.lane];
         }
-        if (z > 0) from_z = {both(f.hx[m - ROWS]), both(f.hy[m - ROWS])};
-        else if (below) {
-            if (r == FIRST_BY_Z) await_signal(&s.signals[g.warp][H_BELOW], turn);
-            from_z = s.h_below[g.warp][y][g.lane];
-        }
-        real zx = __shfl_up_sync(ALL_LANES, f.hz[m][1], 1), yx = __shfl_up_sync(ALL_LANES, f.hy[m][1], 1);
+        if (z > 0) from_z = {all_of(f.hx[m - ROWS]), all_of(f.hy[m - ROWS])};
+        else if (below) from_z = arrived<H_BELOW>(g, y, turn, r == FIRST_BY_Z, coming);
+        if (AHEAD_POST && r + 1 >= FIRST_BY_Z && r + 1 < CELLS && below) look_for<H_BELOW>(g, turn_of_e(r + 1) % ROWS, coming);
+        if (IN_ORDER && r + 1 == CELLS && g.rank < CLUSTER - 1) look_for<E_ABOVE>(g, 0, coming);
+        constexpr int LAST = COLUMNS - 1;
+        real zx = __shfl_up_sync(ALL_LANES, f.hz[m][LAST], 1), yx = __shfl_up_sync(ALL_LANES, f.hy[m][LAST], 1);
         if (g.lane == 0) zx = yx = 0;
         Differences d;
-        d.zy[0] = f.hz[m][0] - from_y.b.x, d.zy[1] = f.hz[m][1] - from_y.b.y;
-        d.xy[0] = f.hx[m][0] - from_y.a.x, d.xy[1] = f.hx[m][1] - from_y.a.y;
-        d.yz[0] = f.hy[m][0] - from_z.b.x, d.yz[1] = f.hy[m][1] - from_z.b.y;
-        d.xz[0] = f.hx[m][0] - from_z.a.x, d.xz[1] = f.hx[m][1] - from_z.a.y;
-        d.zx[0] = f.hz[m][0] - zx, d.zx[1] = f.hz[m][1] - f.hz[m][0];
-        d.yx[0] = f.hy[m][0] - yx, d.yx[1] = f.hy[m][1] - f.hy[m][0];
-        layers<1>(g, m, psi, d);
-        update_e(f, g, m, d);
+#pragma unroll
+        for (int q = 0; q < COLUMNS; ++q) {
+            d.zy[q] = f.hz[m][q] - from_y.b.at[q], d.xy[q] = f.hx[m][q] - from_y.a.at[q];
+            d.yz[q] = f.hy[m][q] - from_z.b.at[q], d.xz[q] = f.hx[m][q] - from_z.a.at[q];
+            d.zx[q] = f.hz[m][q] - (q > 0 ? f.hz[m][(q + LAST) % COLUMNS] : zx);
+            d.yx[q] = f.hy[m][q] - (q > 0 ? f.hy[m][(q + LAST) % COLUMNS] : yx);
+        }
+        layers<1>(g, m, psi, kept, d);
+        update_e(f, g, m, kept, d);
+        if (SPREAD && z == 0 && at_once) send_row<E_ABOVE>(g, y, {all_of(f.ex[m]), all_of(f.ey[m])}, turn + 1);
         if (AHEAD_Z) psi[0] = next[0], psi[1] = next[1];
     }
 }
 
-__device__ inline void send_h(const Patch &f, const Warp &g) {
+__device__ inline void send_h(const Patch &f, const Warp &g, int turn) {
     Shared &s = shared();
-    if (g.rank < CLUSTER - 1)
+    if (!SPREAD && g.rank < CLUSTER - 1)
 #pragma unroll
         for (int y = 0; y < ROWS; ++y) {
             const int m = (PLANES - 1) * ROWS + y;
-            send(&s.h_below[g.warp][y][g.lane], g.rank + 1, {both(f.hx[m]), both(f.hy[m])}, &s.signals[g.warp][H_BELOW]);
+            send_row<H_BELOW>(g, y, {all_of(f.hx[m]), all_of(f.hy[m])}, turn);
         }
     if (g.warp == WARPS - 1) return;
 #pragma unroll
     for (int z = 0; z < PLANES; ++z)
-        s.h_before[g.warp + 1][z][g.lane] = {both(f.hx[z * ROWS + ROWS - 1]), both(f.hz[z * ROWS + ROWS - 1])};
+        s.h_before[g.warp + 1][z][g.lane] = {all_of(f.hx[z * ROWS + ROWS - 1]), all_of(f.hz[z * ROWS + ROWS - 1])};
     __syncwarp();
     if (g.lane == 0) give_signal(&s.signals[g.warp + 1][H_BEFORE]);
 }
-__device__ inline void send_e(const Patch &f, const Warp &g) {
+__device__ inline void send_e(const Patch &f, const Warp &g, int turn, bool sent) {
     Shared &s = shared();
-    if (g.rank > 0)
+    if (g.rank > 0 && !sent)
 #pragma unroll
-        for (int y = 0; y < ROWS; ++y)
-            send(&s.e_above[g.warp][y][g.lane], g.rank - 1, {both(f.ex[y]), both(f.ey[y])}, &s.signals[g.warp][E_ABOVE]);
+        for (int y = 0; y < ROWS; ++y) send_row<E_ABOVE>(g, y, {all_of(f.ex[y]), all_of(f.ey[y])}, turn);
     if (g.warp == 0) return;
 #pragma unroll
-    for (int z = 0; z < PLANES; ++z) s.e_after[g.warp - 1][z][g.lane] = {both(f.ex[z * ROWS]), both(f.ez[z * ROWS])};
+    for (int z = 0; z < PLANES; ++z) s.e_after[g.warp - 1][z][g.lane] = {all_of(f.ex[z * ROWS]), all_of(f.ez[z * ROWS])};
     __syncwarp();
     if (g.lane == 0) give_signal(&s.signals[g.warp - 1][E_AFTER]);
 }
 
 #include "schemes/resident/yee_pauses.cuh"
 
-#ifndef HOST_EMULATION
-extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, int count);
-#endif
-extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int steps) {
-    const int antenna = P.stepped[blockIdx.y], last = min(first + steps, count(antenna, STEPS));
-    if (!P.active[antenna] || first >= last) return;
-    Shared &s = shared();
-    if (threadIdx.x == 0) {
-        for (int n = 0; n < WARPS * SIGNALS; ++n) prepare_signal(&s.signals[0][0] + n, 1);
-        publish_signals();
-        s.peak = P.peak[antenna];
-    }
+// Steps of an antenna by its chain; `turn` counts all that the chain has taken in this launch. Returns those taken.
+__device__ inline int take_steps(int antenna, int first, int last, int turn) {
     lay_out_tables(antenna);
     move_memories<false>(antenna);
     __syncthreads();  // tables and memories are there
@@ -244,24 +261,68 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int
     Patch f;
     move_fields<false>(f, antenna);
     meet();  // all blocks have started, and their signals are ready
-    send_e(f, g);
+    const int off = turn - first;
+    send_e(f, g, first + off, false);
+    Arrival coming;  // what another block has sent, for the next row that needs it
+    if (IN_ORDER && g.rank < CLUSTER - 1) look_for<E_ABOVE>(g, 0, coming);
     const int taps = tapped(antenna);
-    int since = first, pause = next_pause(antenna, first, last);
+    int since = first, half = 0, pause = next_pause(antenna, first, last), n = first;
 #pragma unroll 1
-    for (int n = first; n < last; ++n) {
-        form_h(f, g, n - first);
-        send_h(f, g);
-        form_e(f, g, n - first);
-        if (taps & 1) tap(f.ex, g, 0, antenna, n, n - since);
-        if (taps & 2) tap(f.ey, g, 1, antenna, n, n - since);
-        if (taps & 4) tap(f.ez, g, 2, antenna, n, n - since);
+    for (; n < last; ++n) {
+        form_h(f, g, n + off, coming);
+        send_h(f, g, n + off);
+        const bool at_once = SPREAD && !taps && g.rank > 0 && n + 1 < last && n != pause;
+        form_e(f, g, n + off, coming, at_once);
+        const int line = half * TRACE + n - since;
+        if (taps & 1) tap(f.ex, g, 0, antenna, n, line);
+        if (taps & 2) tap(f.ey, g, 1, antenna, n, line);
+        if (taps & 4) tap(f.ez, g, 2, antenna, n, line);
         if (n == pause) {
+            all_have_left(shared().left);  // nothing of the last pause is read any more
             move_fields<true>(f, afresh(antenna));
-            if (!attend(antenna, n, since)) break;
-            since = n + 1, pause = next_pause(antenna, since, last);
+            if (!attend(antenna, n, since, half)) {
+                ++n;
+                break;
+            }
+            since = n + 1, half ^= 1, pause = next_pause(antenna, since, last);
         }
-        if (n + 1 < last) send_e(f, g);
+        if (n + 1 < last) send_e(f, g, n + 1 + off, at_once);
     }
     move_memories<true>(antenna);
     meet();  // no block sends to one that has ended
+    return n - first;
+}
+
+__device__ inline void prepare_signals() {
+    for (int n = 0; n < WARPS * SIGNALS; ++n) prepare_signal(&shared().signals[0][0] + n, 1);
+    publish_signals();
+}
+
+#ifndef HOST_EMULATION
+#if !SPREAD
+extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, int count, int epoch, int running);
+#endif
+#endif
+// `running` antennas are in `P.stepped`. Where chains take one after the other, `epoch` grows from launch to launch by at
+// least the steps that a chain takes.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int steps, int epoch, int running) {
+#if SPREAD
+    const int chains = gridDim.x / CLUSTER;
+    if (threadIdx.x == 0) shared().epoch = epoch, shared().left = 0;
+#else
+    const int chains = running;
+#endif
+    bool prepared = false;
+    int turn = 0;
+#pragma unroll 1
+    for (int at = chain_here(); at < running; at += chains) {
+        const int antenna = P.stepped[at], last = min(first + steps, count(antenna, STEPS));
+        if (!P.active[antenna] || first >= last) continue;
+        if (threadIdx.x == 0) {
+            if (!prepared) prepare_signals();
+            shared().peak = P.peak[antenna];
+        }
+        prepared = true;
+        turn += take_steps(antenna, first, last, turn);
+    }
 }

@@ -1,16 +1,16 @@
 // What clusters in space do once a launch, and between steps: tables, fields and memories from and to device memory, the
 // port, sums, samples and looks. Included by yee.cu alone.
 
-// A block's memories along z, and those of them in shared memory, in pairs.
-#define AWAY_PAIRS (4 * CELLS * THREADS)
-#define HELD_PAIRS (HELD_Z * THREADS)
+// A block's memories along z, and those of them in shared memory, in columns.
+#define AWAY_COLUMNS (4 * CELLS * THREADS)
+#define HELD_COLUMNS (HELD_Z * THREADS)
 
 // Place of a lane among those of the layers along x, or -1.
 __device__ inline int lane_x(int antenna, int lane) {
-    const int nx = count(antenna, NX), high = count(antenna, HIGH_X), low = (count(antenna, LOW_X) + 1) / 2;
+    const int nx = count(antenna, NX), high = count(antenna, HIGH_X), low = (count(antenna, LOW_X) + COLUMNS - 1) / COLUMNS;
     if (lane < low) return lane;
-    const int first = max(low, (nx - high) / 2);
-    return high > 0 && lane >= first && lane <= (nx - 1) / 2 ? low + lane - first : -1;
+    const int first = max(low, (nx - high) / COLUMNS);
+    return high > 0 && lane >= first && lane <= (nx - 1) / COLUMNS ? low + lane - first : -1;
 }
 // Whether e_y and e_z are metal at i = 0, as behind an electric wall; a guess that only decides which rows are `plain`.
 __device__ inline bool walled(int antenna) {
@@ -18,13 +18,25 @@ __device__ inline bool walled(int antenna) {
     return P.media[start(antenna, MEDIA) + ((2 * (nz + 2) + nz / 2) * (ny + 2) + ny / 2) * pitch] == METAL;
 }
 
-// What a driven edge or probe is served with: a warp, a component of E, and two planes.
-__device__ inline int tap_of(int warp, int component, int planes) { return planes << 8 | component << 6 | warp; }
+// A place in shared memory that is free after E was formed and before it is sent: what H came in from the block below, or, where
+// that is not in shared memory, from the warp before. Some of a warp's rows fit at a time, of two planes.
+#if SPREAD
+#define DESK h_before
+#define DESK_ROWS (PLANES < ROWS ? PLANES : ROWS)
+#else
+#define DESK h_below
+#define DESK_ROWS ROWS
+#endif
+// What a driven edge or probe is served with: a warp, a component of E, two planes, and rows.
+__device__ inline int tap_of(int warp, int component, int planes, int rows) {
+    return rows << 10 | planes << 8 | component << 6 | warp;
+}
+static_assert(PLANES <= 8 && WARPS <= 64 && ROWS / DESK_ROWS < 32, "bits of a tap");
 
 // Tables of a block, by all its threads.
 __device__ inline void lay_out_tables(int antenna) {
     Shared &s = shared();
-    const int rank = cluster_rank(), nx = count(antenna, NX), ny = count(antenna, NY), nz = count(antenna, NZ);
+    const int rank = rank_here(), nx = count(antenna, NX), ny = count(antenna, NY), nz = count(antenna, NZ);
     const int longest = count(antenna, LONGEST), pitch = count(antenna, PITCH), area = (ny + 2) * pitch;
     const real *axes = P.axes + start(antenna, AXES_AT), *factors = P.factors + start(antenna, FACTORS);
     auto entry = [&](int spacing, int part, int at) { return at < longest ? axes[(spacing * 3 + part) * longest + at] : real(0); };
@@ -36,22 +48,29 @@ __device__ inline void lay_out_tables(int antenna) {
         const int phase = n / PLANES, z = n % PLANES, k = rank * PLANES + z, of = 3 * phase + 1;
         s.along_z[phase][z] = {entry(of, 0, k), entry(of, 1, k), entry(of, 2, k), 0};
     }
-    const int low = (count(antenna, LOW_X) + 1) / 2, high = max(low, (nx - count(antenna, HIGH_X)) / 2);
     for (int n = threadIdx.x; n < 64; n += THREADS) {
-        const int phase = n / 32, lane = n % 32, i = 2 * lane, of = 3 * phase + 2;
-        s.slope_x[phase][lane] = {entry(of, 0, i), entry(of, 0, i + 1)};
+        const int phase = n / 32, lane = n % 32, of = 3 * phase + 2;
+        auto entries = [&](int part) {
+            Columns x;
+            for (int q = 0; q < COLUMNS; ++q) x.at[q] = entry(of, part, COLUMNS * lane + q);
+            return x;
+        };
+        s.slope_x[phase][lane] = entries(0);
 #if LANES_X
         const int at = lane_x(antenna, lane);
-        if (at >= 0) s.filter_x[phase][at] = {{entry(of, 1, i), entry(of, 1, i + 1)}, {entry(of, 2, i), entry(of, 2, i + 1)}};
+        if (at >= 0) s.filter_x[phase][at] = {entries(1), entries(2)};
+        if (lane == 0) s.filter_x[phase][LANES_X] = {};  // of all lanes that lie in no layer
 #endif
     }
     const int end = count(antenna, END_X);
     const real cb = factors[2 * AIR + 1];
     const bool wall = walled(antenna);
     if (threadIdx.x < 32) {
-        const int i = 2 * threadIdx.x;
-        const pair x = {i < nx ? cb : 0, i + 1 < nx ? cb : 0};
-        s.air[threadIdx.x] = {x, {i < end && !(wall && i == 0) ? cb : 0, i + 1 < end ? cb : 0}};
+        for (int q = 0; q < COLUMNS; ++q) {
+            const int i = COLUMNS * threadIdx.x + q;
+            s.air[threadIdx.x].a.at[q] = i < nx ? cb : 0;
+            s.air[threadIdx.x].b.at[q] = i < end && !(wall && i == 0) ? cb : 0;
+        }
     }
     for (int n = threadIdx.x; TABLE && n < count(antenna, KINDS); n += THREADS) s.factors[n] = {factors[2 * n], factors[2 * n + 1]};
     const int sources = count(antenna, SOURCES), taps = sources + count(antenna, PROBES);
@@ -63,8 +82,9 @@ __device__ inline void lay_out_tables(int antenna) {
     for (int p = threadIdx.x; p < taps; p += THREADS) {
         const int at = p < sources ? P.sources[start(antenna, SOURCES_AT) + p] : P.probes[start(antenna, PROBES_AT) + p - sources];
         const int component = at / volume, cell = at % volume, k = cell / area, j = cell % area / pitch, i = cell % pitch;
-        const int z = k - rank * PLANES, desk = ((j % ROWS * 32 + i / 2) * 2 + z % 2) * 2 + i % 2;
-        s.taps[p] = z < 0 || z >= PLANES ? -1 : tap_of(j / ROWS, component, z / 2) << 16 | desk;
+        const int z = k - rank * PLANES, y = j % ROWS;
+        const int desk = ((y % DESK_ROWS * 32 + i / COLUMNS) * 2 + z % 2) * COLUMNS + i % COLUMNS;
+        s.taps[p] = z < 0 || z >= PLANES ? -1 : tap_of(j / ROWS, component, z / 2, y / DESK_ROWS) << 16 | desk;
     }
 }
 
@@ -76,7 +96,7 @@ __device__ inline bool has_y(int antenna, int j) {
 __device__ inline Warp survey(int antenna) {
     const int nx = count(antenna, NX), nz = count(antenna, NZ), end = count(antenna, END_X);
     Warp g;
-    g.warp = warp_index(), g.lane = threadIdx.x % 32, g.rank = cluster_rank();
+    g.warp = warp_index(), g.lane = threadIdx.x % 32, g.rank = rank_here();
     g.at_x = lane_x(antenna, g.lane);
     g.first_y = g.rows = 0;
     for (int j = 0; j < g.warp * ROWS; j += ROWS) {  // a warp has places for all its rows or none
@@ -90,15 +110,15 @@ __device__ inline Warp survey(int antenna) {
         const int k = g.rank * PLANES + z;
         if (k < nz && slot(k, nz, count(antenna, LOW_Z), count(antenna, HIGH_Z)) >= 0) g.rows |= 1 << (CELLS + ROWS + z);
     }
-    g.away = reinterpret_cast<pair *>(P.psi_z + start(antenna, PSI_Z)) + (g.rank * AWAY_PAIRS + HELD_PAIRS + int(threadIdx.x));
+    g.away = reinterpret_cast<Columns *>(P.psi_z + start(antenna, PSI_Z)) + (g.rank * AWAY_COLUMNS + HELD_COLUMNS + int(threadIdx.x));
     const bool wall = walled(antenna);
 #pragma unroll 1
     for (int m = 0; m < CELLS; ++m) {
         bool same = true;
         for (int c = 0; c < 3; ++c) {
             const Edges edges = shared().edges.of(c, g.rank * PLANES + m / ROWS, g.warp * ROWS + m % ROWS, g.lane);
-            for (int j = 0; j < 2; ++j) {
-                const int i = 2 * g.lane + j;
+            for (int j = 0; j < COLUMNS; ++j) {
+                const int i = COLUMNS * g.lane + j;
                 const bool metal = i >= (c ? end : nx) || (wall && c && i == 0);
                 same &= edges.medium[j] == (metal ? METAL : AIR);
             }
@@ -108,6 +128,9 @@ __device__ inline Warp survey(int antenna) {
         }
         if (all_lanes(same)) g.rows |= 1 << m;
     }
+#if SPREAD
+    g.post = parcels_of(g.warp, g.lane), g.epoch = shared().epoch;
+#endif
     g.rows = agreed(g.rows), g.first_y = agreed(g.first_y);
     return g;
 }
@@ -126,33 +149,43 @@ __device__ inline int tapped(int antenna) {
 }
 
 template <bool WRITE> __device__ inline void move_fields(Patch &f, int antenna) {
-    real(*const parts[6])[2] = {f.ex, f.ey, f.ez, f.hx, f.hy, f.hz};
+    real(*const parts[6])[COLUMNS] = {f.ex, f.ey, f.ez, f.hx, f.hy, f.hz};
     const int ny = count(antenna, NY), nz = count(antenna, NZ), pitch = count(antenna, PITCH), area = (ny + 2) * pitch;
-    const int row = warp_index() * ROWS, plane = cluster_rank() * PLANES, i = threadIdx.x % 32 * 2;
+    const int row = warp_index() * ROWS, plane = rank_here() * PLANES, i = threadIdx.x % 32 * COLUMNS;
     real *fields = P.fields + start(antenna, FIELDS) + (plane * area + row * pitch + i);
 #pragma unroll
     for (int m = 0; m < CELLS; ++m) {
         const bool there = i < pitch && row + m % ROWS <= ny && plane + m / ROWS <= nz;
 #pragma unroll
         for (int c = 0; c < 6; ++c) {
-            pair *at = reinterpret_cast<pair *>(fields + (c * (nz + 2) * area + m / ROWS * area + m % ROWS * pitch));
-            if (WRITE) {
-                if (there) *at = both(parts[c][m]);
+            real *at = fields + (c * (nz + 2) * area + m / ROWS * area + m % ROWS * pitch);
+            if (COLUMNS == 3) {  // rows do not end with a lane's columns
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q) {
+                    const bool own = there && i + q < pitch;
+                    if (!WRITE) parts[c][m][q] = own ? at[q] : real(0);
+                    else if (own) at[q] = parts[c][m][q];
+                }
                 continue;
             }
-            const pair value = there ? *at : pair{0, 0};
-            parts[c][m][0] = value.x, parts[c][m][1] = value.y;
+            if (WRITE) {
+                if (there) *reinterpret_cast<Columns *>(at) = all_of(parts[c][m]);
+                continue;
+            }
+            const Columns value = there ? *reinterpret_cast<Columns *>(at) : Columns{};
+#pragma unroll
+            for (int q = 0; q < COLUMNS; ++q) parts[c][m][q] = value.at[q];
         }
     }
 }
 
 // Memories between device and shared memory, as they lie here.
-#define X_PAIRS (4 * CELLS * WARPS * (LANES_X + 1))
-#define Y_PAIRS (4 * (ROWS_Y + 1) * PLANES * 32)
-template <bool WRITE> __device__ inline void move_pairs(pair *here, real *away, int pairs, int apart) {
-    pair *there = reinterpret_cast<pair *>(away) + cluster_rank() * apart;
+#define ALONG_X (4 * CELLS * WARPS * (LANES_X + 1))
+#define ALONG_Y (4 * (ROWS_Y + 1) * PLANES * 32)
+template <bool WRITE> __device__ inline void move_columns(Columns *here, real *away, int columns, int apart) {
+    Columns *there = reinterpret_cast<Columns *>(away) + rank_here() * apart;
 #pragma unroll 1
-    for (int n = threadIdx.x; n < pairs; n += THREADS) {
+    for (int n = threadIdx.x; n < columns; n += THREADS) {
         if (WRITE) there[n] = here[n];
         else here[n] = there[n];
     }
@@ -160,16 +193,16 @@ template <bool WRITE> __device__ inline void move_pairs(pair *here, real *away, 
 template <bool WRITE> __device__ __noinline__ void move_memories(int antenna) {
     Shared &s = shared();
     __syncthreads();  // all warps have done their last step
-    if (LANES_X) move_pairs<WRITE>(&s.psi_x[0][0][0][0], P.psi_x + start(antenna, PSI_X), X_PAIRS, X_PAIRS);
-    if (ROWS_Y) move_pairs<WRITE>(&s.psi_y[0][0][0][0], P.psi_y + start(antenna, PSI_Y), Y_PAIRS, Y_PAIRS);
-    if (HELD_Z) move_pairs<WRITE>(&s.psi_z[0][0][0], P.psi_z + start(antenna, PSI_Z), HELD_PAIRS, AWAY_PAIRS);
+    if (LANES_X) move_columns<WRITE>(&s.psi_x[0][0][0][0], P.psi_x + start(antenna, PSI_X), ALONG_X, ALONG_X);
+    if (ROWS_Y) move_columns<WRITE>(&s.psi_y[0][0][0][0], P.psi_y + start(antenna, PSI_Y), ALONG_Y, ALONG_Y);
+    if (HELD_Z) move_columns<WRITE>(&s.psi_z[0][0][0], P.psi_z + start(antenna, PSI_Z), HELD_COLUMNS, AWAY_COLUMNS);
 }
 
-// The source of step n, then what the probes see, by a warp that has such edges. A component of two of its planes lies in
-// its part of `h_below` meanwhile: no H comes from the block below before this warp has sent E there.
+// The source of step n, then what the probes see, by a warp that has such edges. A component of two of its planes lies on
+// its part of the desk meanwhile: no H comes there before this warp has sent E.
 __device__ __noinline__ void serve_taps(int antenna, int who, int n, int line) {
     Shared &s = shared();
-    real *desk = reinterpret_cast<real *>(&s.h_below[who & 63][0][0]);
+    real *desk = reinterpret_cast<real *>(&s.DESK[who & 63][0][0]);
     const int sources = count(antenna, SOURCES), probes = count(antenna, PROBES), lane = threadIdx.x % 32;
     __syncwarp();  // E is there
     if (n < count(antenna, WAVEFORM)) {
@@ -182,22 +215,29 @@ __device__ __noinline__ void serve_taps(int antenna, int who, int n, int line) {
     for (int p = lane; p < probes; p += 32)
         if (s.taps[sources + p] >> 16 == who) trace[p] = desk[s.taps[sources + p] & 0xffff];
 }
-__device__ inline void tap(real (*e)[2], const Warp &g, int component, int antenna, int n, int line) {
-    Two *desk = &shared().h_below[g.warp][0][g.lane];
+__device__ inline void tap(real (*e)[COLUMNS], const Warp &g, int component, int antenna, int n, int line) {
+    Two *desk = &shared().DESK[g.warp][0][g.lane];
 #pragma unroll
-    for (int z = 0; z < PLANES; z += 2) {
-        const int one = z * ROWS, two = z + 1 < PLANES ? one + ROWS : one;
+    for (int z = 0; z < PLANES; z += 2)
 #pragma unroll
-        for (int y = 0; y < ROWS; ++y) desk[y * 32] = {both(e[one + y]), both(e[two + y])};
-        serve_taps(antenna, tap_of(g.warp, component, z / 2), n, line);
+        for (int from = 0; from < ROWS; from += DESK_ROWS) {
+            const int one = z * ROWS + from, two = z + 1 < PLANES ? one + ROWS : one;
 #pragma unroll
-        for (int y = 0; y < ROWS; ++y) {
-            const Two now = desk[y * 32];
-            if (two > one) e[two + y][0] = now.b.x, e[two + y][1] = now.b.y;
-            e[one + y][0] = now.a.x, e[one + y][1] = now.a.y;
+            for (int y = 0; y < DESK_ROWS; ++y)
+                if (from + y < ROWS) desk[y * 32] = {all_of(e[one + y]), all_of(e[two + y])};
+            serve_taps(antenna, tap_of(g.warp, component, z / 2, from / DESK_ROWS), n, line);
+#pragma unroll
+            for (int y = 0; y < DESK_ROWS; ++y) {
+                if (from + y >= ROWS) continue;
+                const Two now = desk[y * 32];
+#pragma unroll
+                for (int q = 0; q < COLUMNS; ++q) {
+                    if (two > one) e[two + y][q] = now.b.at[q];
+                    e[one + y][q] = now.a.at[q];
+                }
+            }
+            __syncwarp();  // all lanes have read
         }
-        __syncwarp();  // all lanes have read
-    }
 }
 
 // The first step, from n on, after which the cluster has to meet.
@@ -208,11 +248,11 @@ __device__ __noinline__ int next_pause(int antenna, int n, int last) {
     return check ? min(at, n / check * check + check - 1) : at;
 }
 
-// Sums of the steps from `since` to n; a warp a step.
-__device__ inline void add_up(int antenna, int n, int since) {
+// Sums of the steps from `since` to n, of one half of the trace; a warp a step.
+__device__ inline void add_up(int antenna, int n, int since, int half) {
     const int probes = count(antenna, PROBES), sums = count(antenna, SUMS), lane = threadIdx.x % 32;
-    for (int t = since + cluster_rank() * WARPS + warp_index(); t <= n; t += CLUSTER * WARPS) {
-        const real *trace = P.trace + start(antenna, TRACE_AT) + (t - since) * probes;
+    for (int t = since + rank_here() * WARPS + warp_index(); t <= n; t += CLUSTER * WARPS) {
+        const real *trace = P.trace + start(antenna, TRACE_AT) + (half * TRACE + t - since) * probes;
         for (int sum = 0; sum < sums; ++sum) {
             const double total = weighted_sum(antenna, sum, lane, [&](int p) { return trace[p]; });
             if (lane == 0) P.sums[start(antenna, SUMS_AT) + (place)t * sums + sum] = total;
@@ -225,17 +265,28 @@ __device__ inline void sample(int antenna, int n) {
     const real *fields = P.fields + start(antenna, FIELDS);
     const int *places = P.box + start(antenna, BOX_AT);
     real *to = P.record + start(antenna, RECORD) + (place)row * size;
-    for (int b = cluster_rank() * THREADS + threadIdx.x; b < size; b += CLUSTER * THREADS) to[b] = fields[__ldg(places + b)];
+    constexpr int AT_ONCE = 4, APART = CLUSTER * THREADS;
+    for (int b = rank_here() * THREADS + threadIdx.x; b < size; b += AT_ONCE * APART) {
+        int place[AT_ONCE];
+        real value[AT_ONCE];
+#pragma unroll
+        for (int of = 0; of < AT_ONCE; ++of) place[of] = __ldg(places + min(b + of * APART, size - 1));
+#pragma unroll
+        for (int of = 0; of < AT_ONCE; ++of) value[of] = fields[place[of]];
+#pragma unroll
+        for (int of = 0; of < AT_ONCE; ++of)
+            if (b + of * APART < size) to[b + of * APART] = value[of];
+    }
 }
 
 // Parts of the energy, in the order of kernels/yee/looks.cu, whose blocks of eight warps are virtual here: a block takes every
-// CLUSTER-th part, as many at a time as there is room for lanes' totals in `h_below`, which is free until E is sent.
+// CLUSTER-th part, as many at a time as there is room for lanes' totals on the desk, which is free until E is sent.
 __device__ inline void share_energy(int antenna, double *shares) {
-    constexpr int AT_ONCE = int(sizeof(shared().h_below) / (8 * 32 * sizeof(double)));
+    constexpr int AT_ONCE = int(sizeof(shared().DESK) / (8 * 32 * sizeof(double)));
     static_assert(AT_ONCE > 0, "a part's totals need 2 KB");
-    double(*totals)[32] = reinterpret_cast<double(*)[32]>(&shared().h_below[0][0][0]);
+    double(*totals)[32] = reinterpret_cast<double(*)[32]>(&shared().DESK[0][0][0]);
     const int rows = 6 * (count(antenna, NZ) + 1) * (count(antenna, NY) + 1), lane = threadIdx.x % 32;
-    for (int first = cluster_rank(); first < LOOK_PARTS; first += AT_ONCE * CLUSTER) {
+    for (int first = rank_here(); first < LOOK_PARTS; first += AT_ONCE * CLUSTER) {
         const int parts = min(AT_ONCE, (LOOK_PARTS - first + CLUSTER - 1) / CLUSTER);
         for (int n = warp_index(); n < 8 * parts; n += WARPS) {
             double total = 0;
@@ -267,7 +318,7 @@ __device__ inline bool look(int antenna, int n) {
     __syncthreads();  // all have read the peak
     if (threadIdx.x == 0) {
         s.peak = peak;
-        if (cluster_rank() == 0) {
+        if (rank_here() == 0) {
             P.energy[start(antenna, ENERGY) + (n + 1) / count(antenna, CHECK_EVERY) - 1] = now, P.peak[antenna] = peak;
             P.taken[antenna] = n + 1;
             if (done) P.active[antenna] = 0;
@@ -277,12 +328,12 @@ __device__ inline bool look(int antenna, int n) {
 }
 
 // All that is due after step n, with the fields in device memory; whether the antenna goes on.
-__device__ __noinline__ bool attend(int antenna, int n, int since) {
+__device__ __noinline__ bool attend(int antenna, int n, int since, int half) {
     const int check = count(antenna, CHECK_EVERY);
     meet();  // fields and traces of all blocks are there
-    add_up(antenna, n, since);
+    add_up(antenna, n, since, half);
     if (count(antenna, BOX) && (n + 1) % count(antenna, RECORD_EVERY) == 0) sample(antenna, n);
     const bool on = !check || (n + 1) % check || look(antenna, n);
-    meet();  // all have read them
+    leave(shared().left);  // fields and traces have been read
     return on;
 }
