@@ -438,6 +438,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "long step"): long_step_table,
     (PAGE, "gaps"): gaps_table,
     (PAGE, "commands"): commands_table,
+    (PAGE, "study on devices"): study_devices,
     (PAGE, "first run"): first_run_table,
     (PAGE, "families"): families_table,
     (PAGE, "agreement"): agreement_table,
@@ -451,7 +452,6 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "workers on a device"): partial(workers_table, "h200/farm_workers"),
     (PAGE, "planar"): planar_table,
     (PAGE, "antennas in space"): space_table,
-    (PAGE, "study on devices"): study_devices,
     (PAGE, "lattice on devices"): lattice_devices,
     (PAGE, "other solvers"): others_table,
 }

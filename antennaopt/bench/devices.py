@@ -34,7 +34,7 @@ def cube(size: int, steps: int) -> Problem:
         steps: Step limit.
     """
     planes = _CELL * np.arange(size + 1)
-    grid = Grid(x=planes, y=planes, z=planes, layers=(LAYERS,) * 6)
+    grid = Grid(x=planes, y=planes, z=planes, layers=(LAYERS, LAYERS, LAYERS, LAYERS, LAYERS, LAYERS))
     shape = (3, *grid.shape)
     permittivity, conductivity = np.ones(shape, np.float32), np.zeros(shape, np.float32)
     half, thick = size // 2, max(size // _BLOCK, 2)

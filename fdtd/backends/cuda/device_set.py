@@ -49,13 +49,12 @@ class Part:
 
 
 class DeviceSet(Protocol):
-    """Devices that work on one problem; the host emulation of the tests has the same shape.
+    """Devices that work on one problem; the host emulation of the tests has the same shape."""
 
-    Attributes:
-        devices: The first has what is of the whole problem.
-    """
-
-    devices: Sequence[Device]
+    @property
+    def devices(self) -> Sequence[Device]:
+        """The devices; the first has what is of the whole problem."""
+        ...
 
     def here(self, device: int) -> AbstractContextManager[None]:
         """Make a device the current one, for what its `Device` does outside streams."""

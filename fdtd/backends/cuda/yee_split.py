@@ -40,7 +40,7 @@ class _Stepped:
         settings = {"REAL": _REALS[precision], "NUMBER": number_type([slab.packed])}
         self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
         self.buffers = uploaded(device, [slab.packed], precision) | {
-            "active": device.upload(np.repeat(np.int32([1, 0]), (1, _FLAG - 1))),
+            "active": device.upload(np.repeat(np.array([1, 0], np.int32), (1, _FLAG - 1))),
             "shares": device.zeros(LOOK_PARTS * (1 + LOOK_THREADS), np.float64),
             "stepped": device.zeros(1, np.int32),
         }
@@ -116,7 +116,7 @@ class Split(Recorded):
                 "shares": first.zeros(LOOK_PARTS * (1 + LOOK_THREADS), np.float64),
                 "stepped": first.zeros(1, np.int32),
             }
-            self._flag = first.upload(np.repeat(np.int32([1, 0]), (1, _FLAG - 1)))
+            self._flag = first.upload(np.repeat(np.array([1, 0], np.int32), (1, _FLAG - 1)))
             buffers["active"] = self._flag[:1]
             addresses = {name: first.address(buffer) for name, buffer in buffers.items()}
             self._parameters = pack_parameters(precision, addresses, PARAMETERS)
