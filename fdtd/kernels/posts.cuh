@@ -22,8 +22,8 @@ __device__ inline Parcel look_at(const Parcel *from) {
                  : "memory");
     return {{unsigned(low), unsigned(low >> 32), unsigned(high), unsigned(high >> 32)}};
 }
-// A lane's N parcels, every 32nd, of one stamp: all lanes look again until each has all of its own. Words after the first
-// WORDS hold the stamp as well, and must: a compiler may read parts of a number that has parts without use.
+// A lane's N parcels, every 32nd, of one stamp: all lanes look again until each has all of its own. Words after the
+// first WORDS hold the stamp as well, and must: a compiler may read parts of a number that has parts without use.
 template <int N, int WORDS> __device__ inline void await_parcels(const Parcel *from, unsigned stamp, Parcel *x) {
     while (true) {
         bool there = true;
@@ -37,8 +37,9 @@ template <int N, int WORDS> __device__ inline void await_parcels(const Parcel *f
     }
 }
 
-// Arrivals of `blocks` blocks, one after the other of each: the counter is theirs alone and never reset. It is a multiple
-// of `blocks` between their meetings. One thread of a block; returns what the counter will have when all have arrived.
+// Arrivals of `blocks` blocks, one after the other of each: the counter is theirs alone and never reset. It is a
+// multiple of `blocks` between their meetings. One thread of a block; returns what the counter will have when all have
+// arrived.
 __device__ inline long long arrive_at(long long *counter, int blocks) {
     __threadfence();
     const wide before = atomicAdd(reinterpret_cast<wide *>(counter), 1ull);

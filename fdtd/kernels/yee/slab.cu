@@ -1,14 +1,17 @@
-// Between steps of one lattice that several devices step, each a slab of its planes: what `looks.cu` does for whole lattices.
+// Between steps of one lattice that several devices step, each a slab of its planes: what `looks.cu` does for whole
+// lattices.
 //
 // A slab is a lattice of its own whose first plane, and whose last but one, are copies of its neighbours' planes. One
 // device, the first, also has the records of the whole lattice. Kernels that end in `_here` run there, with the
-// parameters of the whole lattice; the others run on each device with those of its slab. Sums have the order of `looks.cu`.
+// parameters of the whole lattice; the others run on each device with those of its slab. Sums have the order of
+// `looks.cu`.
 #include "kernels/yee/looks.cu"
 
 // Steps whose edges of the sums a device keeps: [probes, TRACED].
 #define TRACED 256
 
-// Source of edges `first` to before `last` after the update of step `P.taken + ahead`; then, if `traced`, the edges of the sums.
+// Source of edges `first` to before `last` after the update of step `P.taken + ahead`; then, if `traced`, the edges of
+// the sums.
 extern "C" __global__ void drive_slab(int ahead, int first, int last, int traced) {
     const int n = P.taken[0] + ahead;
     if (!steps(0, n)) return;
@@ -38,7 +41,8 @@ extern "C" __global__ void sample_slab() {
 extern "C" __global__ void energy_of_slab(int component, int low, int planes, int all) {
     double *sum = P.shares + LOOK_PARTS + blockIdx.x * LOOK_THREADS + threadIdx.x;
     const int rows = count(0, NY) + 1, warps = LOOK_PARTS * (LOOK_THREADS / 32);
-    const int own = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32;  // this warp adds up rows own, own + warps, ...
+    // This warp adds up rows own, own + warps, ...
+    const int own = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32;
     const int first = (component * all + low) * rows, here = (component * (count(0, NZ) + 1) + 1) * rows;
     const int begin = here + (own - first % warps + warps) % warps;
     const double so_far = component == 0 && low == 0 ? 0 : *sum;
@@ -50,7 +54,8 @@ extern "C" __global__ void energy_here(int n) {
     if (looked_at(0, n)) share(0, P.shares[LOOK_PARTS + blockIdx.x * LOOK_THREADS + threadIdx.x]);
 }
 
-// Puts the parts of a sample, which lie one after the other in `P.fields`, into the ring: part b is point box[b], or none.
+// Puts the parts of a sample, which lie one after the other in `P.fields`, into the ring: part b is point box[b], or
+// none.
 extern "C" __global__ void record_here(int n, int parts) {
     const int every = count(0, RECORD_EVERY);
     if (!steps(0, n)) return;

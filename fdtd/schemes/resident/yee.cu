@@ -1,21 +1,22 @@
 // A chain of blocks holds one antenna in space: all fields in registers, from the first step of a launch to the last.
 //
-// A block has PLANES planes, a warp ROWS rows of them, a lane COLUMNS columns. Neighbours along x are the next lane's; along y
-// they come through shared memory, along z from the next block: straight if the chain is a cluster (SPREAD = 0), else
-// through device memory (post.cuh), and then chains take one antenna after the other. A warp waits for its neighbours alone.
+// A block has PLANES planes, a warp ROWS rows of them, a lane COLUMNS columns. Neighbours along x are the next lane's;
+// along y they come through shared memory, along z from the next block: straight if the chain is a cluster
+// (SPREAD = 0), else through device memory (posts.cuh), and then chains take one antenna after the other. A warp waits
+// for its neighbours alone.
 // Sums of two products say which is rounded first, so an antenna's bits do not depend on the cluster's shape.
 // Nothing is overwritten too early: who sends H gets E in return that was formed from it, and the other way round.
 //
-// Memories of the layers in front of x and y faces lie in shared memory, and as many of those along z as fit; the others
-// stay in device memory, and are on their way while the row before is formed. Source and probes are edges. At steps
-// with samples or a look, fields go to device memory, and all threads of the cluster share that work.
+// Memories of the layers in front of x and y faces lie in shared memory, and as many of those along z as fit; the
+// others stay in device memory, and are on their way while the row before is formed. Source and probes are edges. At
+// steps with samples or a look, fields go to device memory, and all threads of the cluster share that work.
 //
-// Settings: those of kernels/yee/parameters.cuh; CLUSTER (blocks), SPREAD, WARPS, PLANES, ROWS, COLUMNS; LANES_X, ROWS_Y (lanes and rows
-// in layers), LAYERS_Z (whether there are any along z), HELD_Z (rows of a warp's memories along z in shared memory, of
-// 4 * PLANES * ROWS), AHEAD_Z (whether the others are read a row ahead), TABLE (media in
-// shared memory, or 0), KEEP_MEDIA (whether edges' media lie in shared memory), TAPS
-// (driven edges and probes), TRACE (steps between sums). Launch: grid (CLUSTER, antennas), or, if spread, as many chains as
-// are on the device at the same time (CLUSTER * chains); steps [first, first + count).
+// Settings: those of kernels/yee/parameters.cuh; CLUSTER (blocks), SPREAD, WARPS, PLANES, ROWS, COLUMNS; LANES_X,
+// ROWS_Y (lanes and rows in layers), LAYERS_Z (whether there are any along z), HELD_Z (rows of a warp's memories along
+// z in shared memory, of 4 * PLANES * ROWS), AHEAD_Z (whether the others are read a row ahead), TABLE (media in shared
+// memory, or 0), KEEP_MEDIA (whether edges' media lie in shared memory), TAPS (driven edges and probes), TRACE (steps
+// between sums). Launch: grid (CLUSTER, antennas), or, if spread, as many chains as are on the device at the same time
+// (CLUSTER * chains); steps [first, first + count).
 #include "kernels/intrinsics.cuh"
 #include "kernels/signals.cuh"
 #include "kernels/yee/energy.cuh"

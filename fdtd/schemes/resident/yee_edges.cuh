@@ -2,8 +2,8 @@
 //
 // In a cluster they arrive in shared memory, and a signal counts their bytes. In a chain of other blocks they arrive in
 // device memory, in parcels of three numbers of 32 bits and a stamp, the turn: a reader that sees the stamp has the
-// numbers, so there is no flag to wait for in addition. Each lane reads what the same lane of the other block has sent; the first
-// parcels of the next row are asked for while a row is formed.
+// numbers, so there is no flag to wait for in addition. Each lane reads what the same lane of the other block has sent;
+// the first parcels of the next row are asked for while a row is formed.
 #if SPREAD
 #define NUMBERS (2 * COLUMNS * int(sizeof(real) / 4))
 #define PARCELS ((NUMBERS + 2) / 3)
