@@ -114,11 +114,12 @@ def cut_into_waves(
     at_once: int | None = None,
     shared: bool = False,
     sent: int = 0,
+    left: int = 0,
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
 
     Args:
-        jobs: All of a generation.
+        jobs: All of a generation, or a part.
         device_count: Devices.
         batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, and
             at most four rounds, so that preparing the next batch has a batch's stepping to hide behind. Where there
@@ -129,8 +130,9 @@ def cut_into_waves(
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
         shared: Whether cores take antennas from the end: then batches are alike.
         sent: Antennas of the generation that were cut before: the others get what is left of the generation's batches.
+        left: Those that will be cut later.
     """
-    grain, count = at_once or wave, sent + len(jobs)
+    grain, count = at_once or wave, sent + len(jobs) + left
     if batch_size != "auto" or most < grain:
         size = usual_waves(count, device_count, batch_size, wave=wave, most=most)
         return _pieces(jobs, range(size, count + size, size), sent)
@@ -142,7 +144,10 @@ def cut_into_waves(
     sizes = [small + (place < larger) for place in range(pieces)]
     if not shared:
         sizes = _small_at_ends(sizes, device_count, most=most // grain, wave=max(wave // grain, 1))
-    return _pieces(jobs, accumulate(grain * size for size in sizes), sent)
+    found = _pieces(jobs, accumulate(grain * size for size in sizes), sent)
+    if len(found) > 1 and len(found[0]) < grain and len(found[0]) + len(found[1]) <= most:
+        return [found[0] + found[1], *found[2:]]  # fewer were sent before than the first batches had room for
+    return found
 
 
 def _pieces(jobs: Sequence[Job], ends: Iterable[int], sent: int) -> list[list[Job]]:

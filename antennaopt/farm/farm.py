@@ -103,9 +103,11 @@ class PoolFarm:
         first = sum(map(len, batches[: self.worker_count]))
         return first if first < population else 0
 
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0) -> list[list[Job]]:  # noqa: D102
+    def cut(  # noqa: D102
+        self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0, left: int = 0
+    ) -> list[list[Job]]:
         dispatcher = self._dispatcher
-        dispatcher.prepare(sent + len(jobs), batch_size)
+        dispatcher.prepare(sent + len(jobs) + left, batch_size)
         if not dispatcher.cut_beforehand:
             return [list(jobs)]
         if self.device is None:
@@ -114,7 +116,7 @@ class PoolFarm:
         wave, most = self.device["wave"], largest_batch(self.device["antennas"], self._streams)
         return cut_into_waves(
             jobs, devices, batch_size, wave=wave, most=most, at_once=self.device.get("at_once"),
-            shared=dispatcher.mixed, sent=sent,
+            shared=dispatcher.mixed, sent=sent, left=left,
         )  # fmt: skip
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:  # noqa: D102

@@ -39,13 +39,16 @@ class Solving(Protocol):
         """Return how many antennas of a generation to send before the others are bred; 0 to send all at once."""
         ...
 
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0) -> list[list[Job]]:
+    def cut(
+        self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0, left: int = 0
+    ) -> list[list[Job]]:
         """Cut a generation into batches for this farm; see `antennaopt.farm.batches`.
 
         Args:
-            jobs: All of it, or what is left.
+            jobs: All of it, or a part.
             batch_size: Antennas a batch, or `auto`.
             sent: Antennas of the generation that were cut before.
+            left: Those that will be cut later.
         """
         ...
 
@@ -140,9 +143,11 @@ class ForwardingFarm:
     def ahead(self, population: int, batch_size: int | str = "auto") -> int:  # noqa: D102
         return self._farm.ahead(population, batch_size)
 
-    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0) -> list[list[Job]]:  # noqa: D102
+    def cut(  # noqa: D102
+        self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0, left: int = 0
+    ) -> list[list[Job]]:
         self._batch_size = batch_size
-        return self._farm.cut(jobs, batch_size, sent)
+        return self._farm.cut(jobs, batch_size, sent, left)
 
     def drain(self) -> None:  # noqa: D102
         self._farm.drain()

@@ -205,7 +205,7 @@ class Driver:
         """Yield the batches of a generation as it is bred: first those of some antennas, then all others."""
         first = self._jobs(self.search.ask(ahead), copies) if ahead else []
         if first:
-            yield from self._farm.cut(first, self._with.batch_size)
+            yield from self._farm.cut(first, self._with.batch_size, left=self.search.settings.population - ahead)
         rest = self._jobs(self.search.ask(), copies)
         yield from self._farm.cut(rest, self._with.batch_size, sent=len(first))
 

@@ -27,6 +27,10 @@ class AheadFarm(CheapFarm):
     def ahead(self, population, batch_size="auto"):
         return 4
 
+    def cut(self, jobs, batch_size="auto", sent=0, left=0):
+        self.cuts = [*getattr(self, "cuts", []), (len(jobs), sent, left)]
+        return super().cut(jobs, batch_size, sent, left)
+
     def run(self, batches):
         self.given = [(list(batch), self._seen()) for batch in batches]
         return super().run([batch for batch, _ in self.given])
@@ -112,6 +116,9 @@ def test_the_first_batches_are_there_before_the_others_are_bred():
     study.generation()
     births = [seen for _, seen in farm.given]
     assert births == [12, 12, 14] and [len(batch) for batch, _ in farm.given] == [2, 2, 2]
+    (first, sent, left), (others, before, none) = farm.cuts[-2:]
+    assert (first, sent, left) == (4, 0, study.search.settings.population - 4), "both are cut as one generation"
+    assert (others, before, none) == (2, 4, 0)
 
 
 def test_duplicates_of_a_generation_are_found_across_its_parts():
@@ -148,16 +155,17 @@ def test_killed_while_the_rest_is_bred_it_resumes_to_the_same_bits():
 
 
 @pytest.mark.parametrize(("devices", "population"), [(1, 1056), (1, 1053), (2, 2112), (4, 2112), (4, 8448), (1, 300)])
-def test_what_is_left_of_a_generation_gets_its_last_batches(devices, population):
+def test_first_batches_and_the_others_are_those_of_the_whole_generation(devices, population):
     about = {"wave": 132, "most": 2000, "at_once": 132}
     jobs = [(str(place), {}) for place in range(population)]
     whole = cut_into_waves(jobs, devices, **about)
     sent = sum(map(len, whole[:devices]))
+    first = cut_into_waves(jobs[:sent], devices, **about, left=population - sent)
     rest = cut_into_waves(jobs[sent:], devices, **about, sent=sent)
-    assert rest == whole[devices:]
+    assert first + rest == whole
     odd = cut_into_waves(jobs[100:], devices, **about, sent=100)
     assert list(chain(*odd)) == jobs[100:]
-    assert [len(one) for one in odd[1:]] == [len(one) for one in whole[1:]]
+    assert len(odd[0]) >= min(132, population - 100), "a batch of what the first ones lacked would keep no device busy"
 
 
 class Device(SerialFarm):

@@ -54,7 +54,7 @@ class CheapFarm:
     def ahead(self, population, batch_size="auto"):
         return 0
 
-    def cut(self, jobs, batch_size="auto", sent=0):
+    def cut(self, jobs, batch_size="auto", sent=0, left=0):
         return [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
 
     def run(self, batches):
