@@ -1,4 +1,4 @@
-"""What a CUDA device may refuse, by a made-up CuPy: each error says what is wrong and what would help."""
+"""A CUDA device by a made-up CuPy: what it may refuse, with errors that help; which launches follow each other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fdtd.backends.cuda.device import CudaDevice
+from fdtd.backends.cuda.device import CudaDevice, CudaProgram
 from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
+from fdtd.schemes.machine import HOPPER
 
 PROPERTIES = {
     "name": b"NVIDIA H200", "major": 9, "minor": 0, "multiProcessorCount": 132, "sharedMemPerBlockOptin": 232448,
@@ -102,3 +103,40 @@ def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OutOfMemory) as caught:
         CudaDevice().upload(np.zeros(500_000_000, np.int8), copies=6)
     assert str(caught.value) == ("the device has 2.0 GB free, too little for another 3.0 GB; use a smaller batch")
+
+
+class Stream:
+    """Notes what it waits for and what is marked on it."""
+
+    def __init__(self, name: str, seen: list[str]) -> None:
+        self.name, self._seen = name, seen
+
+    def wait_event(self, event: Any) -> None:
+        self._seen.append(f"{self.name} waits for {event.of}")
+
+
+class Event:
+    def __init__(self, **_: Any) -> None:
+        self.of = ""
+
+    def record(self, stream: Stream) -> None:
+        self.of = stream.name
+
+
+def test_launches_whose_blocks_wait_for_each_other_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads have streams of their own; else each launch could hold multiprocessors that the other needs."""
+    monkeypatch.setattr(sys.modules[CudaProgram.__module__], "_LAST_TOGETHER", {})
+    seen: list[str] = []
+    streams = [Stream(name, seen) for name in ("first", "second", "first")]
+    function = SimpleNamespace(kernel=lambda *_, **__: seen.append(f"launch on {streams[0].name}"))
+    cuda = SimpleNamespace(
+        get_current_stream=lambda: streams[0], Event=Event, runtime=SimpleNamespace(getDevice=lambda: 0)
+    )
+    program = object.__new__(CudaProgram)
+    program.__dict__.update(_cupy=SimpleNamespace(cuda=cuda), _limits=HOPPER, _kernels={"resident": function})
+    while streams:
+        program.launch("resident", (20, 6), 320, shared=1000, together=True)
+        del streams[0]
+    assert seen == [
+        "launch on first", "second waits for first", "launch on second", "first waits for second", "launch on first",
+    ]  # fmt: skip

@@ -250,6 +250,11 @@ _LOCKS = threading.Lock()  # of that table
 _LAST_PARAMETERS: dict[int, bytes] = {}
 _OWNERS: dict[int, str] = {}  # text and place that a constant memory belongs to, by its address
 
+_LAST_TOGETHER: dict[
+    int, Any
+] = {}  # event after a device's last launch whose blocks wait for each other, by its number
+_IN_ORDER = threading.Lock()  # of that table
+
 
 def _first_error(log: str) -> str:
     """Return the line of a compiler's log that has the error; the kernel's text follows it."""
@@ -323,8 +328,15 @@ class CudaProgram:
         if not together:
             self._kernels[kernel](grid, (threads,), numbers, shared_mem=shared)
             return
-        # All blocks are on the device at the same time, or the driver refuses: they may wait for each other.
-        self._kernels[kernel].kernel(grid, (threads,), numbers, shared_mem=shared, enable_cooperative_groups=True)
+        # All blocks are on the device at the same time, or the driver refuses: they may wait for each other. Launches
+        # of other threads wait until it is over, so that two never hold multiprocessors that both need.
+        stream, device = self._cupy.cuda.get_current_stream(), int(self._cupy.cuda.runtime.getDevice())
+        with _IN_ORDER:
+            if device in _LAST_TOGETHER:
+                stream.wait_event(_LAST_TOGETHER[device])
+            self._kernels[kernel].kernel(grid, (threads,), numbers, shared_mem=shared, enable_cooperative_groups=True)
+            event = _LAST_TOGETHER[device] = self._cupy.cuda.Event(disable_timing=True)
+            event.record(stream)
 
     def attributes(self, kernel: str) -> Mapping[str, int]:
         """Registers, spilled bytes and static shared memory of a kernel."""
