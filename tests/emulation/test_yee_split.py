@@ -101,7 +101,7 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
     """Without one of the waits of a step, some order gives other numbers: the orders tried find a missing one."""
     whole = Split._await
     monkeypatch.setattr(Split, "_await", lambda own, *of: None if of[-1] == name else whole(own, *of))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="not equal"):
         for seed in range(8):
             found = taken(yee.run_split, posed("closed", STEPS), devices=HostSet(3, seed, peers=False), final=True)
             same(found, alone("closed"))

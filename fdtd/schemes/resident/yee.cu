@@ -158,7 +158,7 @@ __device__ inline void form_h(Patch &f, const Warp &g, int turn, Arrival &coming
         }
         if (z < PLANES - 1) from_z = {all_of(f.ex[m + ROWS]), all_of(f.ey[m + ROWS])};
         else if (above) from_z = arrived<E_ABOVE>(g, y, turn, r == FIRST_BY_Z, coming);
-        if (AHEAD_POST && r + 1 >= FIRST_BY_Z && r + 1 < CELLS && above) look_for<E_ABOVE>(g, turn_of_h(r + 1) % ROWS, coming);
+        if (r + 1 >= FIRST_BY_Z && r + 1 < CELLS && above) look_for<E_ABOVE>(g, turn_of_h(r + 1) % ROWS, coming);
         if (IN_ORDER && r + 1 == CELLS && g.rank > 0) look_for<H_BELOW>(g, 0, coming);
         real zx = __shfl_down_sync(ALL_LANES, f.ez[m][0], 1), yx = __shfl_down_sync(ALL_LANES, f.ey[m][0], 1);
         if (g.lane == 31) zx = yx = 0;
@@ -204,7 +204,7 @@ __device__ inline void form_e(Patch &f, const Warp &g, int turn, Arrival &coming
         }
         if (z > 0) from_z = {all_of(f.hx[m - ROWS]), all_of(f.hy[m - ROWS])};
         else if (below) from_z = arrived<H_BELOW>(g, y, turn, r == FIRST_BY_Z, coming);
-        if (AHEAD_POST && r + 1 >= FIRST_BY_Z && r + 1 < CELLS && below) look_for<H_BELOW>(g, turn_of_e(r + 1) % ROWS, coming);
+        if (r + 1 >= FIRST_BY_Z && r + 1 < CELLS && below) look_for<H_BELOW>(g, turn_of_e(r + 1) % ROWS, coming);
         if (IN_ORDER && r + 1 == CELLS && g.rank < CLUSTER - 1) look_for<E_ABOVE>(g, 0, coming);
         constexpr int LAST = COLUMNS - 1;
         real zx = __shfl_up_sync(ALL_LANES, f.hz[m][LAST], 1), yx = __shfl_up_sync(ALL_LANES, f.hy[m][LAST], 1);

@@ -79,7 +79,6 @@ class YeeResidentPlan:
     columns: int = 2
     chains: int = 0
     keep_lane: bool = False
-    ahead_post: bool = True
 
     @property
     def threads(self) -> int:
@@ -108,7 +107,6 @@ class YeeResidentPlan:
             "ahead_z",
             "columns",
             "keep_lane",
-            "ahead_post",
         )
         settings = {name.upper(): int(getattr(self, name)) for name in names}
         more = {"SPREAD": int(self.chains > 0), "TAPS": self.taps, "TRACE": TRACE}
@@ -197,7 +195,6 @@ class Choice:
     columns: int | None = None
     chains: int | None = None
     keep_lane: int | None = None
-    ahead_post: int = 1
 
 
 def plan_yee(
@@ -323,7 +320,6 @@ def _made(
         shared_bytes=limits.shared_bytes - _RESERVED,
         ahead_z=not chains if given.ahead_z is None else bool(given.ahead_z),
         keep_lane=bool(given.keep_lane),
-        ahead_post=bool(given.ahead_post),
     )
     return _filled(made, given.held_z, given.keep_media) if made.least_bytes <= made.shared_bytes else None
 

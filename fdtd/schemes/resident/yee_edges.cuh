@@ -28,8 +28,7 @@ template <int KIND> __device__ inline void look_for(const Warp &g, int y, Arriva
 #pragma unroll
     for (int p = 0; p < PARCELS; ++p) coming.part[p] = look_at(g.post + (KIND * PLANE_PARCELS + y * ROW_PARCELS + p * 32));
 }
-template <int KIND> __device__ inline Two arrived(const Warp &g, int y, int turn, bool first, Arrival &coming) {
-    if (!AHEAD_POST && !(IN_ORDER && first)) look_for<KIND>(g, y, coming);
+template <int KIND> __device__ inline Two arrived(const Warp &g, int y, int turn, bool, Arrival &coming) {
     const Parcel *from = g.post + (KIND * PLANE_PARCELS + y * ROW_PARCELS);
     await_parcels<PARCELS, NUMBERS>(from, stamp_of(g, KIND, turn), coming.part);
     Words words;
