@@ -319,8 +319,13 @@ def devices(
     """  # noqa: D301 - \b is click's
     from antennaopt.bench.devices import bench_devices
     from fdtd.backends.cuda import present
+    from fdtd.errors import DeviceError
 
-    there = len(present.devices())
+    try:
+        there = len(present.devices())
+    except DeviceError as problem:
+        what, _, _ = str(problem).partition(";")
+        raise DeviceError(f"bench devices needs a machine with CUDA devices, and {what}") from problem
     asked = counts or tuple(count for count in (1, 2, 4, 8) if count <= there)
     check_devices(max(asked))
     out.finish(

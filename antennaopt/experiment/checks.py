@@ -10,7 +10,7 @@ from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
 from antennaopt.experiment.goal_checks import check_objectives, goal_warnings
 from antennaopt.experiment.spatial import check_spatial
-from antennaopt.families import SHARED, parameter_of
+from antennaopt.families import FAMILIES, SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
 from antennaopt.settings import ALGORITHMS
@@ -43,6 +43,7 @@ def check(experiment: Experiment) -> None:
     _check_shared(lower, upper)
     _check_limits(experiment, lower, upper)
     _check_shape(experiment.kind, lower, upper)
+    _check_time_step(experiment)
     lower, _ = experiment.reach()
     _check_modes(experiment, lower)
     _check_bores(experiment, upper)
@@ -201,6 +202,15 @@ def _check_limits(experiment: Experiment, lower: dict[str, float], upper: dict[s
     fault = None if experiment.limits is None else experiment.limits.refusal(experiment.kind, lower, upper)
     if fault is not None:
         refuse(fault)
+
+
+def _check_time_step(experiment: Experiment) -> None:
+    if experiment.solver.time_step == "long" and not experiment.kind.long_step:
+        known = ", ".join(name for name, one in sorted(FAMILIES.items()) if one.long_step)
+        refuse(
+            f'solver.time_step = "long" is for families whose metal is the feed alone ({known}), and this is a '
+            f"{experiment.family}; remove it"
+        )
 
 
 def _check_shape(family: Family, lower: dict[str, float], upper: dict[str, float]) -> None:

@@ -39,9 +39,7 @@ class Solving(Protocol):
         """Return how many antennas of a generation to send before the others are bred; 0 to send all at once."""
         ...
 
-    def cut(
-        self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0, left: int = 0
-    ) -> list[list[Job]]:
+    def cut(self, jobs: Sequence[Job], batch_size: int | str = "auto", sent: int = 0, left: int = 0) -> list[list[Job]]:
         """Cut a generation into batches for this farm; see `antennaopt.farm.batches`.
 
         Args:

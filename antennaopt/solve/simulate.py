@@ -202,6 +202,8 @@ def check_shared(subject: Subject, backend: str, devices: int) -> None:
     """
     if devices == 1:
         return
+    if devices < 1:
+        raise ConfigurationError(f"devices = {devices} is too few (needs >= 1); use 1")
     if subject.experiment.kind.spatial is None:
         raise ConfigurationError(
             f"devices = {devices} is for antennas in three dimensions, and a {subject.experiment.family} is a body of "

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+import antennaopt as ao
+from antennaopt.errors import ConfigurationError
 from fdtd.backends.cuda import present
+from fdtd.errors import DeviceError
 
 ROOT = Path(__file__).parents[2]
 LENS, PATCH = (str(ROOT / "experiments" / name) for name in ("reference_lens.toml", "sheen_patch.toml"))
@@ -58,3 +61,21 @@ def test_a_bench_of_more_devices_than_there_are(call: Any, monkeypatch: pytest.M
     code, out, err = call("bench", "devices", "--devices", "1", "--devices", "4")
     assert (code, out) == (5, "")
     assert "devices = 4, but this machine has 2 CUDA devices; use at most 2" in err
+
+
+def test_a_bench_of_devices_where_there_are_none(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> tuple[()]:
+        raise DeviceError("there is no NVIDIA driver here; use --backend cpu, or a machine with one")
+
+    monkeypatch.setattr(present, "devices", none)
+    code, out, err = call("bench", "devices")
+    assert (code, out) == (5, "")
+    assert err.splitlines() == [
+        "error: bench devices needs a machine with CUDA devices, and there is no NVIDIA driver here"
+    ]
+
+
+def test_no_device_is_too_few() -> None:
+    """From Python; the command's option says so itself."""
+    with pytest.raises(ConfigurationError, match=r"devices = 0 is too few \(needs >= 1\)"):
+        ao.simulate(ao.load(PATCH), devices=0)

@@ -1,6 +1,8 @@
 """Bad experiment files: one line that names the field, the value, what is allowed and what to do."""
 # ruff: noqa: E501 - a case reads best on one line
 
+from pathlib import Path
+
 import pytest
 from config_files import LENS, replaced
 
@@ -190,3 +192,13 @@ def test_bad_overrides(tmp_path, text, says):
     with pytest.raises(ConfigurationError) as refused:
         load_file(path, [text])
     assert says in str(refused.value)
+
+
+def test_the_long_time_step_is_for_some_families():
+    """Asked for in another family it is refused: to leave it out silently would hide what was asked for."""
+    folder = Path(__file__).parents[2] / "experiments"
+    assert load_file(folder / "quickstart.toml", ["solver.time_step=long"]).solver.time_step == "long"
+    with pytest.raises(
+        ConfigurationError, match=r"solver\.time_step = .long.*\(dielectric_rod, .*a conical_horn; remove"
+    ):
+        load_file(folder / "ka_band_horn.toml", ["solver.time_step=long"])
