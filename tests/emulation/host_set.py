@@ -1,6 +1,6 @@
 """A `fdtd.backends.cuda.device_set.DeviceSet` on the CPU: streams are queues that run when a result is looked at.
 
-Queues are put in an order by lot, again and again, and the first that waits for no mark goes on: others may fall far
+Queues are put in a random order, again and again, and the first that waits for no mark goes on: others may fall far
 behind. So an order that no mark asks for is not kept, as on devices, and numbers differ where one is missing.
 """
 
