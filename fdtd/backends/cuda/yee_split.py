@@ -272,7 +272,7 @@ class Split(Recorded):
             self._head.launch("record_here", (_SAMPLE_BLOCKS,), _THREADS, n, at)
 
     def _look(self, n: int) -> None:
-        """Start a look at the energy after step n: its threads' sums are passed from device to device, component by component."""
+        """Start a look at the energy after step n: threads' sums pass from device to device, component by component."""
         nodes, last = self.antennas[0].counts["NZ"] + 1, len(self._stepped) - 1
         size = LOOK_PARTS * LOOK_THREADS
         for component in range(6):
