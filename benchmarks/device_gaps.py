@@ -112,8 +112,10 @@ def measure(
 
     begun: list[float] = []
 
-    def cut(farm: PoolFarm, jobs: Sequence[Any], batch_size: int | str = "auto", sent: int = 0) -> list[list[Any]]:
-        farm._dispatcher.prepare(sent + len(jobs), batch_size)
+    def cut(
+        farm: PoolFarm, jobs: Sequence[Any], batch_size: int | str = "auto", sent: int = 0, left: int = 0
+    ) -> list[list[Any]]:
+        farm._dispatcher.prepare(sent + len(jobs) + left, batch_size)
         ends = [end - sent for end in accumulate(sizes[(len(begun) - 1) % len(sizes)])]
         places = [min(max(end, 0), len(jobs)) for end in (-sent, *ends[:-1])] + [len(jobs)]
         return [list(jobs[first:last]) for first, last in pairwise(places) if first < last]

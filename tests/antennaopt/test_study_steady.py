@@ -32,7 +32,7 @@ class Flying:
     def ahead(self, population, batch_size="auto"):
         return 0
 
-    def cut(self, jobs, batch_size="auto", sent=0):
+    def cut(self, jobs, batch_size="auto", sent=0, left=0):
         return [list(jobs[first : first + 4]) for first in range(0, len(jobs), 4)]
 
     def run(self, batches):

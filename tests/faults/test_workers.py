@@ -165,7 +165,7 @@ def test_who_ends_its_worker_or_raises_is_found_and_given_up_alone(tmp_path, kin
 
 def in_fours(experiment, **given):
     farm = workers()(experiment, **given)
-    farm.cut = lambda jobs, size="auto": [list(jobs[first : first + 4]) for first in range(0, len(jobs), 4)]
+    farm.cut = lambda jobs, *_, **__: [list(jobs[first : first + 4]) for first in range(0, len(jobs), 4)]
     return farm
 
 
@@ -251,7 +251,7 @@ def test_a_device_out_of_memory_or_out_of_order_costs_nothing(quiet, tmp_path, m
         farm = DaskFarm(
             evaluate, family=experiment.family, plan=plan, backend="cuda", cluster=ClusterSettings(dashboard=False)
         )
-        farm.cut = lambda jobs, size="auto": [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
+        farm.cut = lambda jobs, *_, **__: [list(jobs[first : first + 2]) for first in range(0, len(jobs), 2)]
         return farm
 
     fault = {"kind": kind, "one_in": 12, "marker": marker}
