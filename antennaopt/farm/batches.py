@@ -113,8 +113,7 @@ def cut_into_waves(
     most: int,
     at_once: int | None = None,
     shared: bool = False,
-    sent: int = 0,
-    left: int = 0,
+    around: tuple[int, int] = (0, 0),
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
 
@@ -129,9 +128,10 @@ def cut_into_waves(
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
         shared: Whether cores take antennas from the end: then batches are alike.
-        sent: Antennas of the generation that were cut before: the others get what is left of the generation's batches.
-        left: Those that will be cut later.
+        around: Antennas of the generation that were cut before, and that will be cut later: these get their part of the
+            generation's batches.
     """
+    sent, left = around
     grain, count = at_once or wave, sent + len(jobs) + left
     if batch_size != "auto" or most < grain:
         size = usual_waves(count, device_count, batch_size, wave=wave, most=most)

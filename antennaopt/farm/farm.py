@@ -116,7 +116,7 @@ class PoolFarm:
         wave, most = self.device["wave"], largest_batch(self.device["antennas"], self._streams)
         return cut_into_waves(
             jobs, devices, batch_size, wave=wave, most=most, at_once=self.device.get("at_once"),
-            shared=dispatcher.mixed, sent=sent, left=left,
+            shared=dispatcher.mixed, around=(sent, left),
         )  # fmt: skip
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:  # noqa: D102

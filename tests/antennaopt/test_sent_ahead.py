@@ -160,10 +160,10 @@ def test_first_batches_and_the_others_are_those_of_the_whole_generation(devices,
     jobs = [(str(place), {}) for place in range(population)]
     whole = cut_into_waves(jobs, devices, **about)
     sent = sum(map(len, whole[:devices]))
-    first = cut_into_waves(jobs[:sent], devices, **about, left=population - sent)
-    rest = cut_into_waves(jobs[sent:], devices, **about, sent=sent)
+    first = cut_into_waves(jobs[:sent], devices, **about, around=(0, population - sent))
+    rest = cut_into_waves(jobs[sent:], devices, **about, around=(sent, 0))
     assert first + rest == whole
-    odd = cut_into_waves(jobs[100:], devices, **about, sent=100)
+    odd = cut_into_waves(jobs[100:], devices, **about, around=(100, 0))
     assert list(chain(*odd)) == jobs[100:]
     assert len(odd[0]) >= min(132, population - 100), "a batch of what the first ones lacked would keep no device busy"
 
