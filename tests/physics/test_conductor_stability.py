@@ -71,18 +71,23 @@ def test_flat_wall_across_the_axis(measured: Callable[..., float], fraction: flo
     measured("largest field from unit noise, flat wall", largest, at_most=LARGEST["flat wall"], place_in_cell=fraction)
 
 
+def _any_tube(rng: np.random.Generator) -> tuple[float, dict[str, float]]:
+    """A cell, m, and a feed with a wall from thinner than a cell to five cells."""
+    cell = rng.uniform(0.2, 0.48) * 1e-3
+    inner = rng.uniform(3.4, 4.2) * 1e-3
+    return cell, {
+        "feed.inner_radius": inner,
+        "feed.outer_radius": inner + rng.uniform(0.3, 1.2) * 1e-3,
+        "feed.length": rng.uniform(12, 22) * 1e-3,
+    }
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_any_tube_or_horn_on_any_cell(measured: Callable[..., float], seed: int) -> None:
     """Three shapes a seed, walls from thinner than a cell to five cells."""
     rng = np.random.default_rng(seed)
     for _ in range(3):
-        cell = rng.uniform(0.2, 0.48) * 1e-3
-        inner = rng.uniform(3.4, 4.2) * 1e-3
-        design = {
-            "feed.inner_radius": inner,
-            "feed.outer_radius": inner + rng.uniform(0.3, 1.2) * 1e-3,
-            "feed.length": rng.uniform(12, 22) * 1e-3,
-        }
+        cell, design = _any_tube(rng)
         family = "open_waveguide"
         if rng.uniform() < 0.6:
             family = "conical_horn"
@@ -107,13 +112,7 @@ def test_lenses_with_the_long_time_step(seed: int, surfaces: str) -> None:
     """
     rng = np.random.default_rng(seed)
     for family in ("open_waveguide", "hemispherical_lens", "hemispherical_lens"):
-        cell = rng.uniform(0.2, 0.48) * 1e-3
-        inner = rng.uniform(3.4, 4.2) * 1e-3
-        design = {
-            "feed.inner_radius": inner,
-            "feed.outer_radius": inner + rng.uniform(0.3, 1.2) * 1e-3,
-            "feed.length": rng.uniform(12, 22) * 1e-3,
-        }
+        cell, design = _any_tube(rng)
         if family == "hemispherical_lens":
             design |= {
                 "lens.radius": rng.uniform(5, 9) * 1e-3,
