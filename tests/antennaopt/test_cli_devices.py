@@ -18,7 +18,7 @@ LENS, PATCH = (str(ROOT / "experiments" / name) for name in ("reference_lens.tom
 
 
 def devices_of(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine has so many devices."""
+    """Let this machine have `count` devices."""
     monkeypatch.setattr(present, "devices", lambda: (SimpleNamespace(name="a card"),) * count)
 
 

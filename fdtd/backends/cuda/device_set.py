@@ -44,7 +44,7 @@ class Part:
     apart: int = 0
 
     def in_units(self, number: int) -> int:
-        """Return how many units so many numbers are."""
+        """Return the units that a count of numbers makes."""
         return number * self.buffer.dtype.itemsize // UNIT
 
 
