@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from fdtd.backends.cuda.device import Device
-from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.text import REALS, flatten, pack_parameters
 from fdtd.stencils import Formula
 
 PARAMETERS = "kernels/box/parameters.cuh"
-_REALS = {"float32": "float", "float64": "double"}
 _THREADS = 128
 
 
@@ -38,7 +37,7 @@ class Box:
         }
         idle = formula.idle
         self._grid, self._threads = (-(-(nx - idle) // _THREADS), ny - idle, nz - idle), _THREADS
-        self._program = device.program(flatten("schemes/one_step/box.cu", {"REAL": _REALS[precision]}, formula))
+        self._program = device.program(flatten("schemes/one_step/box.cu", {"REAL": REALS[precision]}, formula))
         addresses = {name: device.address(buffer) for name, buffer in self._buffers.items()}
         addresses["state"] += self._lead * state.dtype.itemsize
         sides = {"nx": nx, "ny": ny, "nz": nz, "longest": max(nx, ny, nz)}

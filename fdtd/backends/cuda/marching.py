@@ -24,7 +24,7 @@ from fdtd.backends.cuda.device import Device, DryDevice
 from fdtd.backends.cuda.packing import feed_macros
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.stepping import Batch
-from fdtd.backends.cuda.text import flatten, kernel_digest
+from fdtd.backends.cuda.text import REALS, flatten, kernel_digest
 from fdtd.cache_folder import cache_folder, read_table, write_table
 from fdtd.errors import ConfigError, FdtdError, Unsuitable
 from fdtd.planar.problem import JacobiProblem, PlanarProblem
@@ -136,8 +136,7 @@ def kernel_texts(
     if problem.stencil is BOR:
         antennas: Any = problem
         made = SCHEMES[scheme](antennas, precision, limits, **choice)
-        real = {"float32": "float", "float64": "double"}[precision]
-        settings = {"REAL": real} | feed_macros(antennas)
+        settings = {"REAL": REALS[precision]} | feed_macros(antennas)
         texts = (made.text, settings | made.macros | dict(macros or {})), ("kernels/axisymmetric/looks.cu", settings)
         return [flatten(*one) for one in texts]
     device = DryDevice(limits)

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd.backends.cuda.device import Device, Program
-from fdtd.backends.cuda.text import Packed, flatten, pack_parameters
-from fdtd.errors import ConfigError
+from fdtd.backends.cuda.text import REALS, Packed, check_precision, flatten, pack_parameters
 from fdtd.planar.coefficients import coefficients
 from fdtd.planar.problem import JacobiProblem, PlanarProblem, PlanarRecords
 from fdtd.schemes import LEAD, Workload, one_step, pitch, resident, skewed, trapezoidal
@@ -23,7 +22,6 @@ from fdtd.schemes.rates import check_pair
 from fdtd.stencils import JACOBI5, PlanarStencil
 
 PARAMETERS = "kernels/planar/parameters.cuh"
-_REALS = {"float32": "float", "float64": "double"}
 _OF_EACH = ("state", "psi", "coefficients", "samples", "record")  # arrays with an entry a problem
 _SMALL_BLOCK = 128  # threads for samples
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
@@ -55,8 +53,7 @@ class PlanarBatch:
         Raises:
             ConfigError: The precision is unknown.
         """
-        if precision not in _REALS:
-            raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
+        check_precision(precision)
         pack: Any = _pack_sum if problem.stencil is JACOBI5 else _pack_fields
         arrays, numbers = pack(problem, np.dtype(precision))
         numbers["batch"] *= copies
@@ -88,7 +85,7 @@ class PlanarBatch:
 
     def program(self, text: str, macros: dict[str, str | int]) -> Program:
         """Compile a kernel file for this batch's stencil and precision; `ready` it before its launches."""
-        settings = {"REAL": _REALS[self._precision], "REAL_BYTES": self.work.size, **self.work.stencil.macros, **macros}
+        settings = {"REAL": REALS[self._precision], "REAL_BYTES": self.work.size, **self.work.stencil.macros, **macros}
         return self._device.program(flatten(text, settings, self.work.stencil.formula))
 
     def ready(self, *programs: Program) -> None:

@@ -11,7 +11,7 @@ from fdtd.arrays import library
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.packing import feed_macros, pack
-from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.text import REALS, flatten, pack_parameters
 from fdtd.schemes.antennas import Scheme
 
 _LOOK_THREADS, _LOOK_PARTS = 256, 20  # as in energy.cuh
@@ -28,7 +28,7 @@ _DOUBLED = ("fields", "radial_psi", "axial_psi")
 
 def texts(problem: Problem, scheme: Scheme, precision: str) -> tuple[str, str]:
     """Return the flattened texts that step a batch and that look at it."""
-    settings = {"REAL": {"float32": "float", "float64": "double"}[precision]} | feed_macros(problem)
+    settings = {"REAL": REALS[precision]} | feed_macros(problem)
     return flatten(scheme.text, settings | scheme.macros), flatten("kernels/axisymmetric/looks.cu", settings)
 
 

@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 
 from fdtd.backends.cuda.formula_text import stencil_text
+from fdtd.errors import ConfigError
 from fdtd.stencils import FORMULAS, Formula
+
+REALS = {"float32": "float", "float64": "double"}
+"""What `REAL` of a text is set to, by precision."""
 
 STENCIL_TEXT = "stencil.cuh"
 """Included by schemes in place of a stencil; written from a formula when a text is flattened."""
@@ -24,6 +28,16 @@ Packed = tuple[dict[str, np.ndarray], dict[str, float]]
 _INCLUDE = re.compile(r'^\s*#include "([\w./]+)"\s*$')
 _STRUCT = re.compile(r"struct Parameters \{(.*?)\n\};", re.DOTALL)
 _MEMBER = re.compile(r"(?:const )?(real|int|double|number|place) (\*?)(\w+);")
+
+
+def check_precision(precision: str) -> None:
+    """Refuse what no kernel computes in.
+
+    Raises:
+        ConfigError: It is not one of `REALS`.
+    """
+    if precision not in REALS:
+        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(REALS)})")
 
 
 def kernel_text(name: str) -> str:

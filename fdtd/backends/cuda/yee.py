@@ -17,7 +17,7 @@ import numpy as np
 from fdtd.backends import cuda
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.device_set import DeviceSet
-from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.text import REALS, check_precision, flatten, pack_parameters
 from fdtd.backends.cuda.yee_choice import SCHEMES, groups, plan_resident, plan_unposed, turn_of
 from fdtd.backends.cuda.yee_packing import PARAMETERS, RECORD_BYTES, Packed, number_type, pack
 from fdtd.backends.cuda.yee_records import LOOK_PARTS, LOOK_THREADS, Recorded, uploaded
@@ -31,7 +31,6 @@ from fdtd.schemes.resident.yee import YeeResidentPlan
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
-_REALS = {"float32": "float", "float64": "double"}
 _AFTER_THREADS = 256  # as in after.cuh
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
 _ALL_PLANES = 1 << 30
@@ -67,7 +66,7 @@ class Batch(Recorded):
             scheme: One of `SCHEMES`.
             tuning: Keywords of the scheme's plan.
         """
-        settings = {"REAL": _REALS[precision], "NUMBER": number_type(antennas)}
+        settings = {"REAL": REALS[precision], "NUMBER": number_type(antennas)}
         if scheme == "resident":
             self._plan = plan_resident(antennas, precision, device.limits, **tuning)
             stepper = flatten("schemes/resident/yee.cu", settings | self._plan.macros)
@@ -181,8 +180,7 @@ def run_batch(
         KernelBuildError: A kernel does not compile for the device.
         Unsuitable: An antenna has too many cells or media.
     """
-    if precision not in _REALS:
-        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
+    check_precision(precision)
     if scheme not in (None, *SCHEMES):
         raise ConfigError(f"scheme = {scheme!r} is unknown (allowed: {', '.join(SCHEMES)})")
     where = cuda.device() if on is None else on
@@ -236,8 +234,7 @@ def run_split(
         KernelBuildError: A kernel does not compile for the devices.
         Unsuitable: The antenna has too many cells or media.
     """
-    if precision not in _REALS:
-        raise ConfigError(f"precision = {precision!r} is unknown (allowed: {', '.join(_REALS)})")
+    check_precision(precision)
     packed = pack(problem, precision)
     cuts(packed, devices if isinstance(devices, int) else len(devices.devices))  # before a device is looked for
     where = cuda.device_set(devices) if isinstance(devices, int) else devices

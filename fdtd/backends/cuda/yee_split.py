@@ -17,14 +17,13 @@ import numpy as np
 
 from fdtd.backends.cuda.device import Device, Program
 from fdtd.backends.cuda.device_set import COPY, EDGE, MAIN, DeviceSet, Part
-from fdtd.backends.cuda.text import flatten, pack_parameters
+from fdtd.backends.cuda.text import REALS, flatten, pack_parameters
 from fdtd.backends.cuda.yee_packing import PARAMETERS, Packed, number_type
 from fdtd.backends.cuda.yee_records import LOOK_PARTS, LOOK_THREADS, Recorded, uploaded
 from fdtd.backends.cuda.yee_slabs import UNIT, Slab, cuts, head, slabs
 from fdtd.schemes import one_step
 from fdtd.stencils import SPATIAL
 
-_REALS = {"float32": "float", "float64": "double"}
 _CHUNK = 160  # steps that are started at a time, at most; whole intervals of samples have graphs in common
 _MOST_AT_ONCE = 64  # steps of a graph
 _THREADS = 256  # of blocks between steps
@@ -37,7 +36,7 @@ class _Stepped:
 
     def __init__(self, device: Device, slab: Slab, precision: str, place: int, **tuning: int) -> None:
         self.slab, self.precision = slab, precision
-        settings = {"REAL": _REALS[precision], "NUMBER": number_type([slab.packed])}
+        settings = {"REAL": REALS[precision], "NUMBER": number_type([slab.packed])}
         self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
         self.buffers = uploaded(device, [slab.packed], precision) | {
             "active": device.upload(np.repeat(np.array([1, 0], np.int32), (1, _FLAG - 1))),
@@ -120,7 +119,7 @@ class Split(Recorded):
             buffers["active"] = self._flag[:1]
             addresses = {name: first.address(buffer) for name, buffer in buffers.items()}
             self._parameters = pack_parameters(precision, addresses, PARAMETERS)
-            settings: dict[str, int | str] = {"REAL": _REALS[precision], "NUMBER": number_type([whole]), "HEAD": 1}
+            settings: dict[str, int | str] = {"REAL": REALS[precision], "NUMBER": number_type([whole]), "HEAD": 1}
             self._head = first.program(flatten("kernels/yee/slab.cu", settings), place)
         every = packed.counts["RECORD_EVERY"]
         super().__init__(first, [whole], buffers, every * (_CHUNK // every) or _CHUNK)

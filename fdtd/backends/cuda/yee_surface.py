@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fdtd.backends.cuda.device import Device
-from fdtd.backends.cuda.text import enumerators, flatten
+from fdtd.backends.cuda.text import REALS, enumerators, flatten
 from fdtd.farfield.box import DARK, SIGNS, Patch
 from fdtd.yee.ringing import rest_of_transform
 from fdtd.yee.spectrum import weights
@@ -24,7 +24,6 @@ from fdtd.yee.surface import Far, Surface
 _TEXT = "kernels/huygens/surface.cu"
 THREADS, CHUNK = 64, 32
 """Threads of a block, and factors that are held at a time: 32 KiB of shared memory for far fields."""
-_REALS = {"float32": "float", "float64": "double"}
 _HEADS = enumerators(_TEXT, "Head")[:-1]
 _WALLS = 3  # at most: one an axis
 
@@ -32,7 +31,7 @@ _WALLS = 3  # at most: one an axis
 @lru_cache(maxsize=2)
 def text(precision: str) -> str:
     """Return the kernels' text, flattened, for samples in "float32" or "float64"."""
-    return flatten(_TEXT, {"REAL": _REALS[precision], "THREADS": THREADS, "CHUNK": CHUNK, "DARK": repr(DARK)})
+    return flatten(_TEXT, {"REAL": REALS[precision], "THREADS": THREADS, "CHUNK": CHUNK, "DARK": repr(DARK)})
 
 
 @dataclass(frozen=True, kw_only=True)
