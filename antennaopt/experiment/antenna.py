@@ -210,7 +210,7 @@ def _family(data: Mapping[str, Any]) -> Family:
 
 
 def _variant(family: Family, data: Mapping[str, Any], *, si: bool) -> Family:
-    """Return the family of a file's word, where one decides which parameters there are.
+    """Return the family of a file's words, where some decide which parameters there are.
 
     Raises:
         EntryError: It is no such word, or a gene, or a table of the file goes with another word.
@@ -225,15 +225,28 @@ def _variant(family: Family, data: Mapping[str, Any], *, si: bool) -> Family:
                 text = "cannot be a gene, since other parameters go with each word; write one word"
                 raise EntryError(text, value=given[key])
             word = bounds_of(choice).read(given[key], si=si)
-    found = family.of({family.varies_by: word})
-    for name in data:
-        others = [one for one, other in zip(choice.choices, family.variants, strict=True) if name in other.tables]
-        if others and name not in found.tables:
+    found = family.variants[round(word)]
+    for path in _paths(data):
+        others = [one for one, other in zip(choice.choices, family.variants, strict=True) if _has(other, path)]
+        if others and not _has(found, path):
             words = " or ".join(f'"{one}"' for one in others)
             text = f'does not go with {key} = "{choice.choices[round(word)]}"; write antenna.{table}.{key} = {words}, '
-            text += "or remove the table"
-            raise EntryError(text, path=(name,), value=MISSING)
-    return found
+            text += "or remove the table" if len(path) == 1 else "or remove it"
+            raise EntryError(text, path=path, value=MISSING)
+    return _variant(found, data, si=si)
+
+
+def _paths(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of tables of a file and of the keys in them."""
+    for name, given in data.items():
+        yield (name,)
+        yield from ((name, key) for key in (given if isinstance(given, Mapping) else ()))
+
+
+def _has(family: Family, path: tuple[str, ...]) -> bool:
+    """Say whether a family has a table, or a key in a table."""
+    parameters = family.tables.get(path[0])
+    return parameters is not None and (len(path) == 1 or path[1] in [one.key for one in parameters])
 
 
 def _is_list(parameter: Parameter, value: Any) -> bool:

@@ -98,7 +98,7 @@ def parameter_of(name: str) -> Parameter | None:
     """
     every = [*(parameter for family in FAMILIES.values() for parameter in family.parameters), *FILLING]
     for family in SPATIAL.values():
-        every += [one for variant in family.variants or (family,) for one in variant.parameters]
+        every += [one for variant in family.all_variants for one in variant.parameters]
     every += material(name.rpartition(".")[0]) if name.startswith("body.") else ()
     return next((parameter for parameter in every if parameter.holds(name)), None)
 

@@ -72,7 +72,7 @@ class Family:
         bodies: The file's bodies.
         making: Limits of making that the file sets; None where it sets none.
         varies_by: A choice that decides which parameters there are, `reflector.feed`; no gene. Empty without one.
-        variants: The family of each of its words; the first one's is this one.
+        variants: The family of each of its words, which may vary by another choice; the first one's is this one.
     """
 
     name: str
@@ -115,11 +115,16 @@ class Family:
         return None if self.spatial is None else self.spatial.board(design)
 
     def of(self, design: Mapping[str, Any]) -> Family:
-        """Return the family of a design: that of its word, where a choice decides which parameters there are."""
+        """Return the family of a design: that of its words, where choices decide which parameters there are."""
         if not self.variants:
             return self
-        found = self.variants[round(design.get(self.varies_by, 0.0))]
+        found = self.variants[round(design.get(self.varies_by, 0.0))].of(design)
         return found if self.making is None else replace(found, making=self.making)
+
+    @property
+    def all_variants(self) -> tuple[Family, ...]:
+        """The families of all words of all choices; the family itself where there are none."""
+        return tuple(one for variant in self.variants for one in variant.all_variants) or (self,)
 
     @cached_property
     def tables(self) -> dict[str, tuple[Parameter, ...]]:
