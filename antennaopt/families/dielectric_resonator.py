@@ -1,7 +1,8 @@
-"""A dielectric resonator, a cylinder or a block, on a ground of metal, fed by a pin through the ground.
+"""A dielectric resonator, a cylinder or a block, on a ground of metal, fed by a pin through it or a slot in it.
 
 The resonator is centred on the axis and stands on the ground, z = 0. The pin is at x = `feed.offset`, inside the
-dielectric or next to it, and excites the mode of a magnetic dipole along y, which radiates towards +z with E along x.
+dielectric or next to it. The slot runs along y, and a microstrip line below the ground crosses it. Both excite the mode
+of a magnetic dipole along y, which radiates towards +z with E along x.
 """
 
 from __future__ import annotations
@@ -15,11 +16,21 @@ from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
 from antennaopt.families.parameters import Parameter, choice, length, material
-from antennaopt.families.spatial import Board, Cylinder, Measure, Port, Sheet, Slab, Spatial
+from antennaopt.families.slot_feed import (
+    SLOT,
+    SUBSTRATE,
+    line_below,
+    measures_of_slot,
+    slot_faults,
+    slot_start,
+    slotted,
+)
+from antennaopt.families.spatial import Board, Cylinder, Measure, Port, Rectangle, Sheet, Slab, Spatial
 from antennaopt.families.substrates import RESISTANCE, centred, cylinders, each
 from antennaopt.quantities import format_length
 
 CYLINDER, BLOCK = 0, 1
+PIN_FEED, SLOT_FEED = 0, 1
 _SOURCE = 8
 """The port takes this part of the pin, from the ground up."""
 
@@ -34,15 +45,24 @@ GROUND = (
     length("ground.length", "Length of the ground along x.", example='"40 mm"'),
     length("ground.width", "Width of it along y.", example='"40 mm"'),
 )
+KIND = replace(choice("feed.kind", "How it is fed.", "probe", "slot"), example='"probe"')
 PIN = (
     length("feed.offset", "Distance of the pin from the axis, towards +x.", example='"6 mm"'),
     length("feed.height", "Height of the pin over the ground; its lowest quarter is the port.", example='"5 mm"'),
 )
 
 
+def _is_round(design: Mapping[str, float]) -> bool:
+    return round(design.get("resonator.shape", CYLINDER)) == CYLINDER
+
+
+def _has_slot(design: Mapping[str, float]) -> bool:
+    return round(design.get("feed.kind", PIN_FEED)) == SLOT_FEED
+
+
 def _board(design: Mapping[str, float]) -> Board:
-    """Return ground, resonator, pin and port of one design."""
-    height, pin = design["resonator.height"], design["feed.height"]
+    """Return ground, resonator and feed of one design."""
+    height = design["resonator.height"]
     about = {
         "name": "resonator",
         "z": (0.0, height),
@@ -50,9 +70,7 @@ def _board(design: Mapping[str, float]) -> Board:
         "loss_tangent": design.get("resonator.loss_tangent", 0.0),
     }
     face = centred(design["ground.length"], design["ground.width"])
-    is_round = round(design.get("resonator.shape", CYLINDER)) == CYLINDER
-    at = design["feed.offset"]
-    if is_round:
+    if _is_round(design):
         radius = design["resonator.radius"]
         across = [Measure(name="resonator.radius", start=(-radius, 0.0), stop=(0.0, 0.0))]
         slabs, rods = (), (Cylinder(radius=radius, **about),)
@@ -67,13 +85,31 @@ def _board(design: Mapping[str, float]) -> Board:
         *across,
         Measure(name="ground.length", start=(face.x[0], face.y[0]), stop=(face.x[1], face.y[0])),
         Measure(name="ground.width", start=(face.x[1], face.y[0]), stop=(face.x[1], face.y[1])),
-        Measure(name="feed.offset", start=(0.0, 0.0), stop=(at, 0.0)),
         Measure(name="resonator.height", start=(face.x[1], 0.0), stop=(face.x[1], height), section=True),
+    )
+    if _has_slot(design):
+        substrate, line, port = line_below(design, face)
+        return Board(
+            sheets=(slotted(design, face), line),
+            slabs=(substrate, *slabs),
+            rods=rods,
+            port=port,
+            measures=(*measures, *measures_of_slot(design, face)),
+            gap=("feed.slot_width", design["feed.slot_width"]),
+        )
+    ground = Sheet(name="ground", z=0.0, rectangles=(face,))
+    port, own = _pin(design, face)
+    return Board(sheets=(ground,), slabs=slabs, rods=rods, port=port, measures=(*measures, *own))
+
+
+def _pin(design: Mapping[str, float], face: Rectangle) -> tuple[Port, tuple[Measure, ...]]:
+    """Return a pin and its lengths for drawings."""
+    at, pin = design["feed.offset"], design["feed.height"]
+    measures = (
+        Measure(name="feed.offset", start=(0.0, 0.0), stop=(at, 0.0)),
         Measure(name="feed.height", start=(face.x[0], 0.0), stop=(face.x[0], pin), section=True),
     )
-    port = Port(x=at, y=0.0, z=(0.0, pin / _SOURCE), resistance=design["feed.resistance"], pin=pin)
-    ground = Sheet(name="ground", z=0.0, rectangles=(face,))
-    return Board(sheets=(ground,), slabs=slabs, rods=rods, port=port, measures=measures)
+    return Port(x=at, y=0.0, z=(0.0, pin / _SOURCE), resistance=design["feed.resistance"], pin=pin), measures
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +118,7 @@ def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _faults(design: Mapping[str, float]) -> Iterator[str]:
-    is_round = round(design.get("resonator.shape", CYLINDER)) == CYLINDER
+    is_round = _is_round(design)
     for side in ("length", "width"):
         name = "resonator.radius" if is_round else f"resonator.{side}"
         least = design[name] * (2 if is_round else 1)
@@ -91,7 +127,16 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
                 f"ground.{side} = {format_length(design[f'ground.{side}'])} is smaller than the resonator "
                 f"(must be >= {format_length(least)}); enlarge it"
             )
-    if design["feed.offset"] >= design["ground.length"] / 2:
+    if _has_slot(design):
+        yield from slot_faults(design)
+        half = design["resonator.radius"] if is_round else design["resonator.length"] / 2
+        offset, reach = design.get("feed.slot_offset", 0.0), half + design["feed.slot_width"] / 2
+        if offset >= reach:
+            yield (
+                f"feed.slot_offset = {format_length(offset)} puts the slot outside the resonator, which it then hardly "
+                f"couples to (must be < {format_length(reach)}); lower it"
+            )
+    elif design["feed.offset"] >= design["ground.length"] / 2:
         yield (
             f"feed.offset = {format_length(design['feed.offset'])} puts the pin beyond the ground "
             f"(must be < ground.length / 2 = {format_length(design['ground.length'] / 2)}); lower it"
@@ -106,7 +151,7 @@ def resonance(design: Mapping[str, float]) -> float:
         Theory, 4th ed., sec. 14.10. Block: Mongia & Ittipiboon, IEEE Trans. Antennas Propag. 45 (1997) 1348.
     """
     permittivity, height = design["resonator.permittivity"], design["resonator.height"]
-    if round(design.get("resonator.shape", CYLINDER)) == CYLINDER:
+    if _is_round(design):
         radius = design["resonator.radius"]
         flat = radius / (2 * height)
         wavenumber = 6.324 / (radius * math.sqrt(permittivity + 2)) * (0.27 + 0.36 * flat + 0.02 * flat**2)
@@ -125,26 +170,34 @@ def resonance(design: Mapping[str, float]) -> float:
 
 
 def _start(design: Mapping[str, float], frequency: float) -> dict[str, float]:
-    """Return the resonator of the same proportions that resonates at a frequency, and a pin at its wall."""
+    """Return the resonator of the same proportions that resonates at a frequency, and a pin at its wall or a slot."""
     scale = resonance(design) / frequency
-    names = ("radius",) if round(design.get("resonator.shape", CYLINDER)) == CYLINDER else ("length", "width")
+    names = ("radius",) if _is_round(design) else ("length", "width")
     found = {f"resonator.{name}": scale * design[f"resonator.{name}"] for name in (*names, "height")}
+    if _has_slot(design):
+        return {**found, **slot_start(design, frequency)}
     half = found["resonator.radius"] if "resonator.radius" in found else found["resonator.length"] / 2
     return {**found, "feed.offset": half, "feed.height": 0.7 * found["resonator.height"]}
 
 
-def _variant(body: Sequence[Parameter]) -> Family:
+def _variant(body: Sequence[Parameter], feed: Sequence[Parameter]) -> Family:
     return Family(
         name="dielectric_resonator",
-        title="A dielectric resonator, a cylinder or a block, on a ground, fed by a pin.",
-        parameters=(SHAPE, *body, HEIGHT, *material("resonator"), *GROUND, *PIN, RESISTANCE),
+        title="A dielectric resonator, a cylinder or a block, on a ground, fed by a pin or a slot.",
+        parameters=(SHAPE, *body, HEIGHT, *material("resonator"), *GROUND, *feed, RESISTANCE),
         size=_size,
         faults=_faults,
         spatial=Spatial(board=_board, start=_start, author="balanis"),
-        varies_by="resonator.shape",
+        varies_by="feed.kind",
     )
 
 
-_VARIANTS = (_variant(ROUND), _variant(SQUARE))
+def _shaped(body: Sequence[Parameter]) -> Family:
+    """Return the family of one shape, with a variant for each feed."""
+    fed = _variant(body, (KIND, *PIN)), _variant(body, (*SUBSTRATE, KIND, *SLOT))
+    return replace(fed[PIN_FEED], variants=fed)
 
-FAMILY = replace(_VARIANTS[CYLINDER], variants=_VARIANTS)
+
+_SHAPES = (_shaped(ROUND), _shaped(SQUARE))
+
+FAMILY = replace(_SHAPES[CYLINDER], varies_by="resonator.shape", variants=_SHAPES)

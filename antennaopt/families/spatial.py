@@ -200,7 +200,7 @@ class Board:
     """One antenna as sheets, slabs, tubes and a port.
 
     Attributes:
-        sheets: Metal; one named `ground` is below all others.
+        sheets: Metal; one named `ground` is below all others but a line that feeds a slot in it.
         slabs: Dielectrics; later ones replace earlier ones.
         rods: Dielectric cylinders, which replace slabs.
         tubes: Of metal.
@@ -221,6 +221,11 @@ class Board:
     def metal(self) -> tuple[Sheet, ...]:
         """The sheets but the ground."""
         return tuple(sheet for sheet in self.sheets if sheet.name != "ground")
+
+    @property
+    def below(self) -> tuple[Sheet, ...]:
+        """The sheets below the ground: a line that feeds a slot in it."""
+        return tuple(sheet for sheet in self.metal if sheet.z < 0.0)
 
     @property
     def opening(self) -> tuple[float, float, float] | None:

@@ -42,16 +42,26 @@ def board_figure(board: Board, *, width: float = 9.0) -> Figure:
 
 
 def draw_top(axes: Axes, board: Board) -> None:
-    """Draw a board from above, x to the right and y upwards, to scale, with the lengths of its measures."""
-    for slab in board.slabs:
+    """Draw a board from above, x to the right and y upwards, to scale, with the lengths of its measures.
+
+    The line below a ground and the slot in it are dashed.
+    """
+    slabs = [slab for slab in board.slabs if slab.z[1] > 0.0]
+    hidden = list(_hidden(board))
+    if hidden:
+        x, y, _ = board.extent
+        _fill(axes, Rectangle(x=x, y=y), "white")
+    for slab in slabs:
         _fill(axes, slab.face, LAMINATE)
-    for one in () if board.slabs and not board.rods else [face for sheet in board.sheets for face in sheet.rectangles]:
+    in_air = not hidden and (not slabs or bool(board.rods))
+    for one in [face for sheet in board.sheets for face in sheet.rectangles] if in_air else []:
         _fill(axes, one, "white")  # a reflector or ground in air
     for rod in board.rods:
         axes.add_patch(Circle((0.0, 0.0), rod.radius * MM, facecolor=LAMINATE, edgecolor=METAL_EDGE, linewidth=0.7))
-    for sheet in board.metal:
-        for one in sheet.rectangles:
-            _fill(axes, one, METAL, edge=METAL)
+    for one in [face for sheet in board.metal if sheet not in board.below for face in sheet.rectangles]:
+        _fill(axes, one, METAL, edge=METAL)
+    for ring in hidden:
+        axes.plot(*np.append(ring, ring[:1], axis=0).T, color=METAL_EDGE, lw=1.0, ls="--")
     for tube in board.tubes:
         for face, colour in zip(frames(tube), (METAL, "white", "white"), strict=True):
             _fill(axes, face, colour)
@@ -105,6 +115,16 @@ def draw_section(axes: Axes, board: Board) -> None:
     drawn = f", heights {stretch:g} times" if stretch > 1 else ""
     axes.set_title(f"section y = {middle * MM:.4g}{' mm' if middle else ''}{drawn}", fontsize=9, color=INK, loc="left")
     axes.axis("off")
+
+
+def _hidden(board: Board) -> Iterator[np.ndarray]:
+    """Yield the outlines, mm, (corners, 2), of what is below a ground and of the slots that it feeds."""
+    from antennaopt.report.geometry import outlines_of_sheet
+
+    for sheet in board.below:
+        yield from (ring for ring, _ in outlines_of_sheet(sheet))
+    for sheet in board.sheets if board.below else ():
+        yield from (ring for ring, hole in outlines_of_sheet(sheet) if hole)
 
 
 def frames(tube: Tube) -> tuple[Rectangle, Rectangle, Rectangle]:

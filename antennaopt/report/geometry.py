@@ -200,8 +200,8 @@ def outlines_of_sheet(sheet: Sheet) -> list[tuple[np.ndarray, bool]]:
 def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
     """Return a watertight mesh, mm, for each file that `--stl` writes of a board: all metal, and each slab.
 
-    Sheets are `SHEET_MM` thick, the ground below its plane, the others above theirs. Tubes have their own walls. The
-    port is left out.
+    Sheets are `SHEET_MM` thick: the ground and a line below it are below their planes, the others above theirs. So a
+    ground with a line below it reaches into the substrate. Tubes have their own walls. The port is left out.
 
     Raises:
         ConfigurationError: The ending is not .stl.
@@ -213,7 +213,7 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
         raise ConfigurationError(f"--stl {path} has no known ending; use .stl")
     metal: list[Any] = []
     for sheet in board.sheets:
-        bottom = sheet.z * MM - (SHEET_MM if sheet.name == "ground" else 0.0)
+        bottom = sheet.z * MM - (SHEET_MM if sheet.name == "ground" or sheet in board.below else 0.0)
         metal.append(_plate(sheet, bottom, bottom + SHEET_MM))
     metal += [_tube(tube) for tube in board.tubes]
     found: dict[str, Any] = {"metal": concatenate(metal)}

@@ -1,4 +1,4 @@
-"""A program of its own for openEMS: solves the probe-fed patch of a JSON file, on the lattice lines in it.
+"""A program of its own for openEMS: solves sheets, slabs and cylinders of a JSON file, on the lattice lines in it.
 
 Run with the system's Python: `/usr/bin/python3 openems_patch.py patch.json result.json`.
 """
@@ -20,8 +20,11 @@ def solve(given):
     mesh.SetDeltaUnit(1.0)
     for axis in "xyz":
         mesh.AddLine(axis, given["lines_m"][axis])
-    substrate = structure.AddMaterial("substrate", epsilon=given["permittivity"])
-    substrate.AddBox(*given["substrate_m"], priority=0)
+    for number, slab in enumerate(given["slabs"]):
+        structure.AddMaterial(f"slab_{number}", epsilon=slab["permittivity"]).AddBox(*slab["box_m"], priority=0)
+    for number, rod in enumerate(given["rods"]):
+        filled = structure.AddMaterial(f"rod_{number}", epsilon=rod["permittivity"])
+        filled.AddCylinder(*rod["axis_m"], rod["radius_m"], priority=1)
     metal = structure.AddMetal("metal")
     for sheet in given["sheets_m"]:
         metal.AddBox(*sheet, priority=10)

@@ -20,6 +20,7 @@ import pytest
 from required import skip_without
 from test_openems import PYTHON, missing
 
+from antennaopt.families.spatial import Cylinder
 from fdtd import yee
 
 HEIGHT, GROUND, FEED = 1.6e-3, (-15e-3, 15e-3), -4e-3
@@ -35,34 +36,53 @@ SCENE = yee.Scene(
 
 
 def of_openems(
-    scene: yee.Scene, grid: yee.Grid, folder: Path, *, sweep: np.ndarray, width_hz: float, pattern: list[float]
+    scene: yee.Scene,
+    grid: yee.Grid,
+    folder: Path,
+    *,
+    sweep: np.ndarray,
+    width_hz: float,
+    pattern: list[float],
+    rods: tuple[Cylinder, ...] = (),
 ) -> dict[str, np.ndarray]:
-    """What the other program finds of sheets on one lossless slab with a probe, on the lines of a lattice.
+    """What the other program finds of sheets and lossless dielectrics, on the lines of a lattice.
 
     Args:
-        scene: Of one dielectric block, sheets and a port of a single column.
-        grid: Its planes are the other program's lines; the port stands on the nearest ones.
+        scene: Of dielectric blocks, sheets and a port of a single column or of a width along y.
+        grid: Its planes are the other program's lines; a port of a single column stands on the nearest ones.
         folder: For files.
         sweep: Frequencies of S11, Hz; the pulse is in their middle.
         width_hz: Of the pulse.
         pattern: Frequencies of the far field, Hz.
+        rods: Cylinders of the antenna, which are blocks without lines in the scene.
     """
-    (slab,), port = scene.blocks, scene.port
-    assert port is not None and slab.material is not None
-    corners = [[span[side] for span in (slab.x, slab.y, slab.z)] for side in (0, 1)]
+    port = scene.port
+    assert isinstance(port, yee.LumpedPort)
+    slabs = []
+    for block in scene.blocks:
+        assert block.material is not None and not block.material.conductivity
+        box = [[span[side] for span in (block.x, block.y, block.z)] for side in (0, 1)]
+        if block.lines:
+            slabs.append({"permittivity": block.material.permittivity, "box_m": box})
+    round_ones = [
+        {"permittivity": rod.permittivity, "axis_m": [[0.0, 0.0, z] for z in rod.z], "radius_m": rod.radius}
+        for rod in rods
+    ]
     sheets = [[[one.x[side], one.y[side], one.z] for side in (0, 1)] for one in scene.sheets]
-    places = (port.span("x")[0], port.span("y")[0])
-    x, y = (float(planes[np.abs(planes - at).argmin()]) for planes, at in zip(grid.planes, places, strict=False))
+    x = float(grid.x[np.abs(grid.x - port.span("x")[0]).argmin()])
+    y = port.span("y")
+    if y[0] == y[1]:
+        y = (float(grid.y[np.abs(grid.y - y[0]).argmin()]),) * 2
     given = {
         "band_hz": (float(sweep[0]), float(sweep[-1])),
         "width_hz": width_hz,
         "steps": 60_000,
         "decay_db": -50,
         "lines_m": {axis: planes.tolist() for axis, planes in zip("xyz", grid.planes, strict=True)},
-        "permittivity": slab.material.permittivity,
-        "substrate_m": corners,
+        "slabs": slabs,
+        "rods": round_ones,
         "sheets_m": sheets,
-        "port_m": [[x, y, end] for end in port.span("z")],
+        "port_m": [[x, side, end] for side, end in zip(y, port.span("z"), strict=True)],
         "frequencies_hz": sweep.tolist(),
         "pattern_hz": pattern,
     }
