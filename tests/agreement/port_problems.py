@@ -11,6 +11,7 @@ from test_yee import CASES, random_problem
 from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LinePort, LumpedPort, Scene, Sheet
 from fdtd.yee.media import Media, fill
 from fdtd.yee.microstrip import drive, line_on_lattice
+from fdtd.yee.ports import port_columns
 from fdtd.yee.problem import Problem, Sampling
 from fdtd.yee.waveguide import guide_mode
 
@@ -67,6 +68,25 @@ def lumped_scene() -> tuple[Scene, Grid]:
     return scene, grid
 
 
+def slot_scene() -> tuple[Scene, Grid]:
+    """A resonator over a slot in a ground, fed by a line below it with a port of two columns; graded planes."""
+    x, y, z = _graded(18, 1.0e-3), _graded(19, 1.1e-3), _graded(15, 1.0e-3)
+    grid = Grid(x=x, y=y, z=z, layers=(3, 3, 3, 3, 3, 3))
+    wide, deep, slot, ends = (x[5], x[13]), (y[5], y[14]), (x[8], x[9]), (y[7], y[12])
+    faces = [((wide[0], slot[0]), deep), ((slot[1], wide[1]), deep)]
+    faces += [(slot, (deep[0], ends[0])), (slot, (ends[1], deep[1]))]
+    line = Sheet(x=(x[6], x[11]), y=(y[9], y[10]), z=z[5])
+    scene = Scene(
+        blocks=(
+            Block(x=wide, y=deep, z=(z[5], z[7]), material=Dielectric(permittivity=3.4)),
+            Block(x=(x[7], x[11]), y=(y[6], y[13]), z=(z[7], z[10]), material=Dielectric(permittivity=10.0)),
+        ),
+        sheets=(*(Sheet(x=one, y=other, z=z[7]) for one, other in faces), line),
+        port=LumpedPort(x=x[6], y=line.y, z=(z[5], z[7])),
+    )
+    return scene, grid
+
+
 def circuit_scene() -> tuple[Scene, Grid, list[LinePort]]:
     """A line along y with a port at both ends, and one along x, with a port, that ends in front of it."""
     x = np.concatenate([1e-3 * np.arange(11), 11e-3 + _graded(16, 0.9e-3)])
@@ -100,6 +120,15 @@ def guide(steps: int, *, turned: bool = False) -> Problem:
     media = fill(scene, grid)
     assert isinstance(scene.port, GuidePort)
     return guide_mode(scene.port, grid, media).drive(_noisy(grid, media, steps), _pulse())
+
+
+def slot(steps: int) -> Problem:
+    """The slot's scene."""
+    scene, grid = slot_scene()
+    media = fill(scene, grid)
+    assert isinstance(scene.port, LumpedPort)
+    port = port_columns(scene.port, grid, media)
+    return port.drive(_noisy(grid, port.loaded(media), steps), _pulse())
 
 
 def circuit(steps: int) -> Problem:

@@ -1,7 +1,8 @@
-"""Ports of guides and of microstrip lines on a device, run on the CPU by the emulation, against oracle and CPU.
+"""Ports of guides, of microstrip lines and of a slot's line on a device, by the emulation, against oracle and CPU.
 
-A line's port has sums of H, which `resident` does not form: such antennas are stepped by `one_step`. Measured
-from noise after 60 steps, each sum relative to its largest: 8e-16 in double, 7e-7 in single precision.
+The port of a line below a slot is a lumped one, as that of a patch. A circuit's port has sums of H, which `resident`
+does not form: such antennas are stepped by `one_step`. Measured from noise after 60 steps, each sum relative to its
+largest: 8e-16 in double, 7e-7 in single precision.
 """
 
 from __future__ import annotations
@@ -28,10 +29,21 @@ from fdtd.yee.waveguide import guide_mode
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("agreement", "compilation")]
 from nvrtc import compile_for
-from port_problems import CIRCUIT_HZ, GUIDE_HZ, PROBLEMS, TURNED, circuit_scene, guide_scene, lumped_scene
+from port_problems import (
+    CIRCUIT_HZ,
+    GUIDE_HZ,
+    PROBLEMS,
+    TURNED,
+    circuit_scene,
+    guide_scene,
+    lumped_scene,
+    slot,
+    slot_scene,
+)
 
 TOLERANCE = {"float64": 1e-13, "float32": 2e-5}
 STEPPED = [("guide", "one_step"), ("circuit", "one_step"), ("guide", "resident"), ("turned", "one_step")]
+STEPPED += [("slot", "one_step"), ("slot", "resident")]
 
 
 def emulated(problems: list[Problem], **settings: Any) -> list[tuple[Records, np.ndarray]]:
@@ -45,7 +57,7 @@ def emulated(problems: list[Problem], **settings: Any) -> list[tuple[Records, np
 @pytest.mark.parametrize("precision", TOLERANCE)
 @pytest.mark.parametrize(("kind", "scheme"), STEPPED)
 def test_fields_and_sums_from_noise(kind: str, scheme: str, precision: str) -> None:
-    problem = {**PROBLEMS, "turned": TURNED}[kind](60)  # E of the guide along x
+    problem = {**PROBLEMS, "turned": TURNED, "slot": slot}[kind](60)  # E of the guide along x
     blocks: list[np.ndarray] = []
     expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
     sampled = np.concatenate(blocks)
@@ -136,8 +148,8 @@ def test_a_circuit_is_that_of_the_cpu() -> None:
 
 @pytest.mark.usefixtures("device")
 def test_scenes_with_other_ports_are_those_of_the_cpu() -> None:
-    """A guide's opening and a patch with a lumped port in one batch."""
-    scenes, grids = zip(guide_scene(), lumped_scene(), strict=True)
+    """A guide's opening, a patch with a lumped port and a resonator on a slot in one batch."""
+    scenes, grids = zip(guide_scene(), lumped_scene(), slot_scene(), strict=True)
     found, expected = (
         space.solve_batch(
             scenes,
