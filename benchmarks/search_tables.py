@@ -6,7 +6,7 @@ python benchmarks/search_tables.py
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,15 +16,16 @@ from stored_rows import ROWS, Row, read
 from validation_tables import table
 
 from antennaopt.bench.running_time import SHOWN_GAPS, grouped, holm, panels, rank_sum, summary
-from antennaopt.bench.suite import COMPARED, frozen
+from antennaopt.bench.suite import COMPARED, POLISHED, frozen
 from antennaopt.experiment import load_experiment
-from antennaopt.experiment.automatic import by_genes
 from antennaopt.report.bench_search import plot_suite
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "searches.md"
 PICTURE = DOCS / "images" / "search_suite.png"
 STORED = ROWS / "h200" / "search_suite.jsonl"
+OF_STEPS = ROWS / "h100" / "search_suite.jsonl"
+"""Searches of the problem with whole numbers and choices, by what `auto` takes for it and by `ga`, on one device."""
 
 CHOICES = COMPARED[:3]
 """What `auto` is compared with."""
@@ -40,11 +41,11 @@ def searches() -> tuple[Row, ...]:
     return tuple(json.loads(line) for line in STORED.read_text("utf-8").splitlines())
 
 
-def ends() -> dict[str, dict[str, list[float]]]:
+def ends(rows: Sequence[Row]) -> dict[str, dict[str, list[float]]]:
     """Return the final fitness by problem, algorithm and seed."""
     return {
         problem: {name: [row["best_fitness"] for row in mine] for name, mine in groups.items()}
-        for problem, groups in grouped(searches()).items()
+        for problem, groups in grouped(rows).items()
     }
 
 
@@ -52,7 +53,7 @@ def fitness_table() -> str:
     """Return medians and quartiles of the final fitness; the best median is bold."""
     found = {(row["problem"], row["algorithm"]): row for row in summary(searches())}
     lines = []
-    for problem, groups in ends().items():
+    for problem, groups in ends(searches()).items():
         about = found[problem, next(iter(groups))]
         best = min(groups, key=lambda name: found[problem, name]["median"])
         each = [_median(found.get((problem, name)), bold=name == best) for name in COMPARED]
@@ -72,7 +73,7 @@ def running_time_table() -> str:
     """Return expected running times, one column a target and algorithm."""
     found = {(row["problem"], row["algorithm"]): row["expected_running_time"] for row in summary(searches())}
     lines = []
-    for problem in ends():
+    for problem in ends(searches()):
         for place, gap in enumerate(SHOWN_GAPS):
             times = [found.get((problem, name)) for name in COMPARED]
             lines.append([
@@ -84,15 +85,22 @@ def running_time_table() -> str:
 
 def chosen(problem: str) -> str:
     """Return what `auto` takes for a problem."""
-    return by_genes(load_experiment(frozen(problem)).genes)
+    found = load_experiment(frozen(problem), ["evolution.algorithm=auto", "evolution.generations=60"]).evolution
+    return found.algorithm + (POLISHED if found.polish else "")
+
+
+def judged() -> dict[str, dict[str, list[float]]]:
+    """Return the ends by which `auto` is judged."""
+    later = [json.loads(line) for line in OF_STEPS.read_text("utf-8").splitlines()]
+    return {**ends(searches()), **ends(later)}
 
 
 def auto_table() -> str:
     """Return how `auto` stands against the best of its choices: rank sums, and seeds in which it beats `ga`."""
     lines, p_values = [], []
-    for problem, groups in ends().items():
+    for problem, groups in judged().items():
         mine = chosen(problem)
-        medians = {name: float(np.median(groups[name])) for name in CHOICES if name in groups}
+        medians = {name: float(np.median(groups[name])) for name in (*CHOICES, mine) if name in groups}
         best = min(medians, key=medians.__getitem__)
         p_values.append(1.0 if best == mine else rank_sum(groups[mine], groups[best]))
         wins = sum(one < other for one, other in zip(groups[mine], groups["ga"], strict=True))

@@ -1,4 +1,4 @@
-"""The choice behind `algorithm = "auto"`: by the kind of the genes, and by the objectives.
+"""The choice behind `algorithm = "auto"`: by the kinds of the genes, and by the objectives.
 
 `benchmarks/search_rule` has the problems on which the rule was made; decision record 0043 what was measured.
 """
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 
+_FEW = 0.1  # share of genes with steps up to which `cmaes` is taken
+
 
 def is_automatic(data: Any) -> bool:
     """Return whether a file asks for the choice."""
@@ -20,9 +22,9 @@ def is_automatic(data: Any) -> bool:
     return isinstance(evolution, Mapping) and evolution.get("algorithm") == AUTO
 
 
-def with_algorithm(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a file's table with another algorithm."""
-    return {**data, "evolution": {**data["evolution"], "algorithm": name}}
+def with_algorithm(data: Mapping[str, Any], name: str, **others: Any) -> dict[str, Any]:
+    """Return a file's table with another algorithm, and with other entries of the search that it does not have."""
+    return {**data, "evolution": {**others, **data["evolution"], "algorithm": name}}
 
 
 def by_objectives(data: Mapping[str, Any]) -> str:
@@ -33,13 +35,19 @@ def by_objectives(data: Mapping[str, Any]) -> str:
 
 
 def by_genes(genes: Sequence[Gene]) -> str:
-    """Return the algorithm for a weighted sum of goals: `cmaes` where all genes are real numbers, else `de`."""
-    return "cmaes" if all(gene.kind == "real" for gene in genes) else "de"
+    """Return the algorithm for a weighted sum of goals: `cmaes` where nearly all genes are real numbers, else `de`."""
+    return "cmaes" if stepped(genes) <= _FEW * len(genes) else "de"
 
 
-def reason(genes: Sequence[Gene], algorithm: str) -> str:
-    """Return why an algorithm was chosen, for people."""
+def stepped(genes: Sequence[Gene]) -> int:
+    """Return the number of genes that are whole numbers or choices."""
+    return sum(gene.kind != "real" for gene in genes)
+
+
+def reason(genes: Sequence[Gene], algorithm: str, polish: bool = False) -> str:
+    """Return why an algorithm was chosen, and whether it was chosen to polish, for people."""
     if algorithm == "nsga2":
         return "objectives with an aim"
-    stepped = sum(gene.kind != "real" for gene in genes)
-    return f"{len(genes)} genes, " + (f"{stepped} of them whole numbers or choices" if stepped else "all real numbers")
+    count = stepped(genes)
+    kinds = f"{count} of them whole numbers or choices" if count else "all real numbers"
+    return f"{len(genes)} genes, {kinds}" + ("; polish = true" if polish else "")

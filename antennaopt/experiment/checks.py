@@ -87,6 +87,14 @@ FEWEST_GENERATIONS = 4
 """Of a search that is polished: two of the search, two of the local one."""
 
 
+def can_polish(experiment: Experiment) -> bool:
+    """Return whether a search by one algorithm of generations, on one lattice, can end with a local search."""
+    is_sampled = experiment.tolerance is not None and experiment.tolerance.samples
+    has_real = any(gene.kind == "real" for gene in experiment.genes)
+    is_plain = experiment.fidelity is None and not is_sampled
+    return is_plain and has_real and experiment.evolution.generations >= FEWEST_GENERATIONS
+
+
 def _check_polish(experiment: Experiment) -> None:
     """Refuse a local search where there is no single best antenna, no generation, or nothing to move by little."""
     name, generations = experiment.evolution.algorithm, experiment.evolution.generations

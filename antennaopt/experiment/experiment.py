@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.automatic import by_genes, by_objectives, is_automatic, reason, with_algorithm
-from antennaopt.experiment.checks import check, find_warnings
+from antennaopt.experiment.checks import can_polish, check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity
@@ -100,14 +100,15 @@ class Experiment(Table):
     @model_validator(mode="wrap")
     @classmethod
     def _from_words(cls, data: Any, handler: ModelWrapValidatorHandler[Experiment]) -> Experiment:
-        """Read `algorithm = "auto"`, which becomes the algorithm that is chosen."""
+        """Read `algorithm = "auto"`, which becomes the algorithm that is chosen; `de` is polished unless said."""
         if not is_automatic(data):
             return _from_closed_form(data, handler)
-        first = by_objectives(data)
+        first, polish = by_objectives(data), False
         read = _from_closed_form(with_algorithm(data, first), handler)
         if first == "ga" and (chosen := by_genes(read.genes)) != first:
-            read = _from_closed_form(with_algorithm(data, chosen), handler)
-        why = reason(read.genes, read.evolution.algorithm)
+            polish = chosen == "de" and "polish" not in data["evolution"] and can_polish(read)
+            read = _from_closed_form(with_algorithm(data, chosen, polish=polish), handler)
+        why = reason(read.genes, read.evolution.algorithm, polish)
         return read.model_copy(update={"evolution": read.evolution.model_copy(update={"chosen": why})})
 
     @model_validator(mode="after")

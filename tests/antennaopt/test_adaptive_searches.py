@@ -225,6 +225,7 @@ def test_a_distribution_of_whole_numbers_alone_starts_again_only_when_nothing_be
 
 
 SLOTTED = Path(__file__).parents[2] / "experiments" / "corrugated_horn.toml"
+MIXED = replaced(LENS, "permittivity = 2.53", "permittivity = { choices = [2.08, 2.53] }")
 FRONT = replaced(LENS, "at_least = 18.0", 'aim = "largest"')
 
 
@@ -238,7 +239,9 @@ def read(tmp_path, text, *changes):
     ("text", "expected", "why"),
     [
         (LENS, "cmaes", "6 genes, all real numbers"), (FRONT, "nsga2", "objectives with an aim"),
-        (SLOTTED.read_text(), "de", "whole numbers or choices"),
+        (SLOTTED.read_text(), "de", "whole numbers or choices; polish = true"),
+        (MIXED, "de", "7 genes, 1 of them whole numbers or choices; polish = true"),
+        (replaced(MIXED, "count = 6", "count = 9"), "cmaes", "10 genes, 1 of them whole numbers or choices"),
     ],
 )  # fmt: skip
 def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why):
@@ -248,9 +251,56 @@ def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why
     assert why in found.evolution.chosen
     again = Experiment.from_resolved(json.loads(json.dumps(found.resolved())))
     assert again == found
-    named = read(tmp_path, text, f"evolution.algorithm={expected}", "evolution.population=16")
+    assert found.evolution.polish == ("polish" in why)
+    polish = f"evolution.polish={str(found.evolution.polish).lower()}"
+    named = read(tmp_path, text, f"evolution.algorithm={expected}", "evolution.population=16", polish)
     assert found.config_hash == named.config_hash
     assert "chosen" not in named.resolved()["evolution"]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        (MIXED, ["evolution.polish=false"]),
+        (MIXED, ["evolution.generations=3"]),
+        (MIXED, ['fidelity={cells = ["0.6 mm"]}', "solver.cell=0.4 mm"]),
+        (MIXED, ["tolerance.samples=2", 'tolerance.of={"lens.radii" = {sigma = "0.02 mm"}}']),
+    ],
+)
+def test_auto_does_not_polish_where_it_is_told_not_to_or_cannot(tmp_path, text, changes):
+    found = read(tmp_path, text, "evolution.algorithm=auto", "evolution.generations=12", *changes)
+    assert found.evolution.algorithm == "de"
+    assert not found.evolution.polish
+    assert found.evolution.chosen == "7 genes, 1 of them whole numbers or choices"
+
+
+def test_what_auto_takes_for_genes_with_steps_resumes_to_the_bit(tmp_path):
+    """From the state before each generation, those of the local search too; whole numbers and choices stay there."""
+    file = read(tmp_path, MIXED, "evolution.algorithm=auto", "evolution.generations=12")
+    material = file.genes[0]
+    assert material.kind == "choice"
+
+    def searched(state=None):
+        one, states, bred = new_search(file.evolution.settings, file.genes, 5), [], []
+        if state is not None:
+            one.restore(json.loads(state))
+        while one.stopped() is None:
+            states.append(json.dumps(one.state()))
+            asked = one.ask()
+            bred.append(asked)
+            one.tell(
+                [Result(individual=each.individual, shortfalls=(sphere(np.array(each.genome)),)) for each in asked]
+            )
+        return states, bred, json.dumps(one.state())
+
+    states, bred, end = searched()
+    polished = [one for asked in bred for one in asked if one.operator == "polished"]
+    assert len(polished) == 2 * 16
+    assert len(states) == 12
+    for state in states[1:]:
+        assert searched(state)[2] == end
+    told = {one.individual: one for asked in bred for one in asked}
+    assert {one.genome[0] for one in polished} <= {told[one.parents[0]].genome[0] for one in polished}
 
 
 @pytest.mark.parametrize(

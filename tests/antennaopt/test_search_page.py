@@ -32,7 +32,7 @@ def test_auto_is_judged_against_the_best_median(monkeypatch: pytest.MonkeyPatch)
     ends = {
         name: [shift + seed / 100 for seed in range(11)] for name, shift in (("ga", 2.0), ("cmaes", 3.0), ("de", 1.0))
     }
-    monkeypatch.setattr(tables, "ends", lambda: {"shaped_lens": ends})
+    monkeypatch.setattr(tables, "judged", lambda: {"shaped_lens": ends})
     (line,) = tables.auto_table().splitlines()[2:]
     assert line == "| `shaped_lens` | 24 | `cmaes` | `de` | 2.8e-06 | 2.8e-06 | worse | 0 of 11, goal 9: missed |"
 

@@ -176,7 +176,7 @@ def test_targets_lie_between_ends_of_stored_searches(problem):
 
 def test_rules_are_made_on_other_problems():
     files = sorted(RULE.glob("*.toml"))
-    assert len(files) == 8
+    assert len(files) == 10
     assert not {file.stem for file in files} & set(PROBLEMS)
     assert all(len(load_experiment(file).genes) == int(file.stem.split("_")[-1]) for file in files)
 
