@@ -4,8 +4,8 @@
 medians: final fitness (both with the fine cells), seconds of solving summed over the workers (column `seconds`), wall
 time. The evaluation cache is off, so that nothing is saved by it. `--arms plain fidelity former` adds the ladder with
 `finish = 0.15`, the former default. `--refit` and the options of the ladder's population and generations are of the arm
-`fidelity` alone; `stays` is that arm without `refit`. A first run of each, of few generations, is left out of account:
-it compiles.
+`fidelity` alone; `stays` is that arm without `refit`. A first run of each, of `--warm-up` generations, is left out of
+account: it compiles. `--warm-up 0` makes none, as where several of these commands share the cores of a machine.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ def main() -> None:
     parser.add_argument("--ladder-generations", type=int, help="likewise")
     parser.add_argument("--arms", nargs="+", default=["plain", "fidelity"], help="also: former and stays, see above")
     parser.add_argument("--time-limit", type=float, default=1e9, help="start no seed after this many seconds")
+    parser.add_argument("--warm-up", type=int, default=8, help="generations of the first run; 0 for none")
     parser.add_argument("--population", type=int, default=64)
     parser.add_argument("--generations", type=int, default=40)
     parser.add_argument("--algorithm", default="ga")
@@ -127,8 +128,9 @@ def main() -> None:
     arms: dict[str, list[dict[str, Any]]] = {name: [] for name in entries}
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as root, shared_farm() as farm:
-        for name, fidelity in entries.items():
-            one_run(argparse.Namespace(**{**vars(of_arm[name]), "generations": 8}), 0, fidelity, Path(root), farm)
+        for name, fidelity in entries.items() if given.warm_up else ():
+            short = argparse.Namespace(**{**vars(of_arm[name]), "generations": given.warm_up})
+            one_run(short, 0, fidelity, Path(root), farm)
         for seed in range(given.first_seed, given.first_seed + given.seeds):
             if time.monotonic() - began > given.time_limit:
                 break
