@@ -19,7 +19,14 @@ from typing import Any
 from antennaopt.errors import ClusterError, Interrupted
 from antennaopt.farm.batches import Job
 from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
-from antennaopt.run.memory import Memory, design_digest, design_digests, generation_report, refuse_failures
+from antennaopt.run.memory import (
+    Memory,
+    StepCounts,
+    design_digest,
+    design_digests,
+    generation_report,
+    refuse_failures,
+)
 from antennaopt.run.process import rare_collections
 from antennaopt.run.unmet import Unmet
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
@@ -66,6 +73,7 @@ class Driver:
         self._followers: dict[str, list[Candidate]] = {}
         self._landed: dict[str, tuple[Outcome, str | None]] = {}
         self._recorded: deque[tuple[str, int]] = deque()
+        self._steps = StepCounts()
 
     @property
     def seconds(self) -> float:
@@ -202,12 +210,17 @@ class Driver:
         return outcomes
 
     def _batches(self, ahead: int, copies: Copies) -> Iterator[list[Job]]:
-        """Yield the batches of a generation as it is bred: first those of some antennas, then all others."""
+        """Yield the batches of a generation as it is bred: first those of some antennas, then all others.
+
+        Of the others those come first that will take the most steps.
+        """
         first = self._jobs(self.search.ask(ahead), copies) if ahead else []
         if first:
             yield from self._farm.cut(first, self._with.batch_size, left=self.search.settings.population - ahead)
-        rest = self._jobs(self.search.ask(), copies)
-        yield from self._farm.cut(rest, self._with.batch_size, sent=len(first))
+        rest = dict(self._jobs(self.search.ask(), copies))
+        names = self._steps.most_first([*rest], [self.search.under_way[name].genome for name in rest])
+        jobs = [(name, rest[name]) for name in names]
+        yield from self._farm.cut(jobs, self._with.batch_size, sent=len(first))
 
     def _sizes(self) -> tuple[int, int]:
         """Return how many children are bred at a time, and how many antennas keep the farm busy.
@@ -350,6 +363,7 @@ class Driver:
         seconds = now - self._began
         self._block, self._partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)
+        self._steps.learn(block)
         self._unsaved = block, number, seconds
         if self.search.by_order:
             self._save()

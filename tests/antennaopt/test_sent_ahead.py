@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from test_study_driver import WHOLE, CheapFarm, MemoryStore, antenna, driver
 
 from antennaopt.farm.batches import cut_into_waves
 from antennaopt.farm.farm import SerialFarm
+from antennaopt.run.memory import StepCounts
 from antennaopt.search import ALGORITHMS, Mutation, Result, generational, operators
 from antennaopt.search.operators import seeded
 
@@ -196,3 +198,39 @@ def test_a_farm_with_devices_sends_batches_of_an_iterator_as_they_come():
     assert len(found) == 3
     assert [farm.ahead(one) for one in (1056, 2112, 132, 20)] == [132, 264, 0, 0]
     assert SerialFarm(solve, family="shaped_lens", plan={}).ahead(1056) == 0
+
+
+def test_those_that_will_take_the_most_steps_are_sent_first():
+    """From the second generation on; what is stored is the same in any order."""
+
+    class Stepped(AheadFarm):
+        def run(self, batches):
+            for name, outcome in super().run(batches):
+                design = dict(chain(*(batch for batch, _ in self.given)))[name]
+                yield name, {**outcome, "steps": steps_of(design)}
+
+    def steps_of(design):
+        return round(1e6 * sum(design.values()))
+
+    store, farm = MemoryStore(), Stepped()
+    study = driver(store, farm, population=60, generations=3)
+    study.generation()
+    study.generation()
+    rest = [steps_of(design) for batch, _ in farm.given[2:] for _, design in batch]
+    assert len(rest) > 40 and rest != sorted(rest, reverse=True), "a guess is not the truth"
+    assert np.corrcoef(rest, np.arange(len(rest)))[0, 1] < -0.9
+    bred = [design for batch, _ in farm.given[:2] for _, design in batch]
+    assert len(bred) == 4, "the first batches are not ordered: the others are not bred yet"
+
+
+def test_the_guess_of_steps_follows_the_nearest_known_antennas():
+    counts = StepCounts()
+    assert counts.most_first(["a", "b"], [[0.1], [0.9]]) == ["a", "b"], "nothing is known"
+    known = [SimpleNamespace(candidate=SimpleNamespace(genome=(one,)), outcome=SimpleNamespace(steps=steps))
+             for one, steps in ((0.0, 100), (0.5, 300), (1.0, 200), (0.5, None))]  # fmt: skip
+    counts.learn(known)
+    asked = {"near the first": (0.05,), "the second itself": (0.5,), "near the last": (0.97,)}
+    assert counts.most_first([*asked], [*asked.values()]) == ["the second itself", "near the last", "near the first"]
+    counts.learn([SimpleNamespace(candidate=None, outcome=SimpleNamespace(steps=None))])
+    assert counts.most_first([*asked], [*asked.values()])[0] == "the second itself", "a generation of failures"
+    assert counts.most_first([], []) == []
