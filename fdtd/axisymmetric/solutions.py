@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
+from fdtd import backends
 from fdtd.arrays import kept, library, on_host
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
@@ -75,9 +76,11 @@ class Solution:
 
 @lru_cache(maxsize=32)
 def _waves(xp: Any, times: bytes, frequencies: bytes) -> Any:
-    """cos(wt), then -sin(wt), (2 F, samples), in an array library; a device keeps them from batch to batch."""
+    """cos(wt), then -sin(wt), (2 F, samples); on a device, which keeps them, pairs of both, (samples, F, 2)."""
     phase = 2 * np.pi * np.frombuffer(frequencies)[:, None] * np.frombuffer(times)
-    return kept(xp, np.concatenate([np.cos(phase), -np.sin(phase)]))
+    if xp is np:
+        return np.concatenate([np.cos(phase), -np.sin(phase)])
+    return kept(xp, np.stack([np.cos(phase).T, -np.sin(phase).T], axis=-1))
 
 
 @lru_cache(maxsize=32)
@@ -86,14 +89,18 @@ def _turns(xp: Any, seconds: float, frequencies: bytes) -> Any:
     return kept(xp, np.exp(-2j * np.pi * np.frombuffer(frequencies)[:, None] * np.array([seconds])))
 
 
-def _spectrum(samples: np.ndarray, times: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+def _spectrum(
+    samples: Any, counts: Any, times: np.ndarray, frequencies: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
     """sum_n x_n exp(-jwt_n) of (batch, samples, numbers) records, (batch, F, numbers), in the records' library."""
     xp = library(samples)
     waves = _waves(xp, times.tobytes(), frequencies.tobytes())
-    if xp is np:  # one antenna at a time and not by BLAS: it rounds differently with other shapes, layouts and threads
-        sums = np.stack([np.einsum("fs,sn->fn", waves, np.ascontiguousarray(one, dtype=float)) for one in samples])
-    else:
-        sums = waves @ samples.astype(float, order="C")
+    if xp is not np:
+        weights = None if weights is None else xp.asarray(weights)
+        return backends.spectra(xp.ascontiguousarray(samples), counts, waves, weights)
+    # One antenna at a time and not by BLAS: it rounds differently with other shapes, layouts and threads.
+    given = samples if weights is None else samples * weights[:, None]
+    sums = np.stack([np.einsum("fs,sn->fn", waves, np.ascontiguousarray(one, dtype=float)) for one in given])
     return sums[:, : len(frequencies)] + 1j * sums[:, len(frequencies) :]
 
 
@@ -262,15 +269,17 @@ def figures(
     that took all steps fades out as a cosine: what rings at other frequencies does not leak into these.
     """
     grid, frequencies = layout.grid, np.array(layout.frequencies)
-    port, contour = (_stacked(part, group) for part in (records.port, records.contour))
-    xp, count = library(contour), group.stop - group.start
+    port, contour = (
+        np.stack(part[group]) if isinstance(part, list) else part[group] for part in (records.port, records.contour)
+    )
+    xp, count, weights = library(contour), group.stop - group.start, None
     if fade:
         last = layout.steps // layout.record_every
         place = (np.arange(contour.shape[1]) - (1 - fade) * last) / (fade * last)
-        weights = xp.asarray(0.5 + 0.5 * np.cos(np.pi * np.clip(place, 0.0, 1.0)))[:, None]
-        port, contour = port * weights, contour * weights
+        weights = 0.5 + 0.5 * np.cos(np.pi * np.clip(place, 0.0, 1.0))
+    taken = xp.asarray(records.steps[group] // layout.record_every, dtype=np.int32)
     at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
-    spectrum = _spectrum(contour, at_e, frequencies)
+    spectrum = _filled_up(_spectrum(contour, taken, at_e, frequencies, weights))
     later = _turns(xp, float((at_h - at_e)[0]), frequencies.tobytes())
     for (_, component), where in layout.contour.sections().items():
         if component.startswith("h"):
@@ -286,7 +295,7 @@ def figures(
         # Not by the mask as an index: a device would count its entries, and the host would wait for all it is doing.
         lost = np.broadcast_to(np.where(lossy, xp.nan, 0.0)[:, None], (len(through), len(frequencies)))
     spectra = [
-        _spectrum(port[..., place : place + 1], times, wanted)
+        _filled_up(_spectrum(port[..., place : place + 1], taken, times, wanted, weights))
         for wanted in (frequencies, band)
         if len(wanted)
         for place, times in enumerate((at_e, at_h))
@@ -295,14 +304,11 @@ def figures(
     return xp.concatenate([*flat, through, lost], axis=1)[:count]
 
 
-def _stacked(part: Any, group: slice) -> Any:
-    """A part of the batch as one array (batch, ...); on a device a last part is filled up with zeros.
+def _filled_up(part: Any) -> Any:
+    """A part of the batch, (batch, ...), on a device filled up with zeros.
 
     Products of matrices round differently for other shapes: an antenna must have the same bits in any batch.
     """
-    if isinstance(part, list):
-        return np.stack(part[group])
-    part = part[group]
     if (library(part) is np and len(part) == 1) or len(part) == _TOGETHER:
         return part
     found = library(part).zeros((_TOGETHER, *part.shape[1:]), part.dtype)
@@ -378,11 +384,11 @@ def _dissipated(problem: Problem, records: Records, group: slice) -> Any:
     where = problem.field_map
     if where is None or records.field_map is None:
         return None
-    sums = _stacked(records.field_map, group)
+    sums = _filled_up(records.field_map[group])
     xp, grid = library(sums), problem.grid
     box = np.s_[:, :, slice(*where.rows), slice(*where.columns)]
     length, conductivity = (
-        _stacked(part[box], group) for part in (problem.media.open_length, problem.media.conductivity)
+        _filled_up(part[box][group]) for part in (problem.media.open_length, problem.media.conductivity)
     )
     node = xp.arange(*where.columns, dtype=float)
     radial = xp.stack([node + 0.5, xp.where(node > 0, 1 / xp.maximum(node, 1.0), 0.0), node])

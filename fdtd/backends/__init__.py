@@ -193,3 +193,10 @@ def rims(windows: Windows) -> Compiled:
     from fdtd.backends.cuda.rims import Rims
 
     return Rims(windows)
+
+
+def spectra(samples: np.ndarray, counts: np.ndarray, waves: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the spectra of a device's records; see `fdtd.backends.cuda.spectra.spectra`."""
+    from fdtd.backends.cuda import spectra
+
+    return spectra.spectra(samples, counts, waves, weights)
