@@ -16,12 +16,13 @@ from fdtd.backends.cuda.rasterise import THREADS, Launcher, launcher
 from fdtd.backends.cuda.text import flatten
 
 WARP = 32  # lanes
+CELLS = 256  # of a block that fills the lattice
 
 
 @lru_cache(maxsize=1)
 def text() -> str:
     """Return the kernels' text, flattened."""
-    return flatten("kernels/raster/media.cu", {"SUBCELLS": media.SUBCELLS})
+    return flatten("kernels/raster/media.cu", {"SUBCELLS": media.SUBCELLS, "CELLS": CELLS})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +62,15 @@ class Bodies:
         boxes = np.array([media.box_of(grid, body) for body in self.scene.dielectrics], dtype=np.int32)
         permittivity, conductivity = (xp.empty((batch, 3, grid.nz, grid.nr)) for _ in range(2))
         coupling = xp.empty((batch, grid.nz, grid.nr)) if coupled else None
-        place = -(-grid.cells // THREADS), batch
+        blocks = -(-grid.cells // CELLS), batch
         self.launch(
-            text(), "effective_permittivity", place, THREADS, *self.solids, xp.asarray(boxes), *self.metal, grid.nr,
+            text(), "effective_permittivity", blocks, CELLS, *self.solids, xp.asarray(boxes), *self.metal, grid.nr,
             grid.nz, grid.origin, grid.cell, media.loss_scale(design_frequency), permittivity, conductivity, coupling,
         )  # fmt: skip
         if coupling is None:
             return permittivity, conductivity, None
         stable = xp.empty(coupling.shape)
+        place = -(-grid.cells // THREADS), batch
         self.launch(text(), "stable_coupling", place, THREADS, grid.nr, grid.nz, permittivity, coupling, stable)
         return permittivity, conductivity, stable
 

@@ -1,5 +1,6 @@
 // Permittivity of dielectric bodies on the lattice and around rims: what fdtd/axisymmetric/media.py and rim_media.py do
-// with arrays, one launch each. Macros from media.py: SUBCELLS, a cell's along each side.
+// with arrays, one launch each. Macros from media.py: SUBCELLS, a cell's along each side; CELLS of a block of
+// `effective_permittivity`.
 //
 // Later bodies take their part of each subcell first. Complex numbers are divided as NumPy does.
 #include "kernels/raster/level_sets.cuh"
@@ -106,35 +107,49 @@ __device__ __noinline__ Mixture mixed(
 // Permittivity and conductivity, (antennas, 3, nz, nr), and coupling, (antennas, nz, nr) or null, of every node.
 // boxes: first row, last row + 1 and last column + 1 in which each body is looked for, (bodies, 3). lossy: conductivity
 // over the imaginary part.
+//
+// A block first gives its cells what they lie in. Components of those near a surface follow, a thread each, so that no
+// thread waits for the few of its warp that have such a cell.
 extern "C" __global__ void effective_permittivity(
     const int* heads, int bodies, const double* numbers, const double* materials, const int* boxes,
     const int* metal_heads, int metals, const double* metal_numbers, int nr, int nz, int origin, double cell,
     double lossy, double* permittivity, double* conductivity, double* coupling) {
-    const int place = blockIdx.x * blockDim.x + threadIdx.x, k = place / nr, i = place % nr;
-    if (place >= nz * nr) return;
-    const int antenna = blockIdx.y, antennas = gridDim.y;
+    __shared__ int near_surface[CELLS], count;
+    const int antenna = blockIdx.y, antennas = gridDim.y, cells = nz * nr;
     const Bodies solids{heads, bodies, numbers, antennas, materials, materials + (size_t)bodies * antennas};
     const Bodies metal{metal_heads, metals, metal_numbers, antennas, nullptr, nullptr};
-    Complex each[3] = {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}};
-    bool near = false;
-    for (int body = 0; body < bodies; ++body) {
-        if (k < boxes[3 * body] || k >= boxes[3 * body + 1] || i >= boxes[3 * body + 2]) continue;
-        const double depth = solids.depth(body, antenna, i * cell, (k - origin) * cell);
-        if (depth >= 2 * cell) each[0] = each[1] = each[2] = solids.inside(body, antenna);
-        near = near || fabs(depth) < 2 * cell;
+    auto keep = [&](int component, int place, Complex value) {
+        const size_t at = ((size_t)3 * antenna + component) * cells + place;
+        permittivity[at] = value.re, conductivity[at] = lossy * value.im;
+    };
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    const int own = blockIdx.x * CELLS + threadIdx.x;
+    if (own < cells) {
+        const int k = own / nr, i = own % nr;
+        Complex filling{1.0, 0.0};
+        bool near = false;
+        for (int body = 0; body < bodies; ++body) {
+            if (k < boxes[3 * body] || k >= boxes[3 * body + 1] || i >= boxes[3 * body + 2]) continue;
+            const double depth = solids.depth(body, antenna, i * cell, (k - origin) * cell);
+            if (depth >= 2 * cell) filling = solids.inside(body, antenna);
+            near = near || fabs(depth) < 2 * cell;
+        }
+        if (near) near_surface[atomicAdd(&count, 1)] = own;
+        else
+            for (int component = 0; component < 3; ++component) keep(component, own, filling);
+        if (coupling) coupling[(size_t)antenna * cells + own] = 0.0;
     }
-    double coupled = 0.0;
-    for (int component = 0; near && component < 3; ++component) {
+    __syncthreads();
+    for (int item = threadIdx.x; item < 3 * count; item += CELLS) {
+        const int place = near_surface[item / 3], component = item % 3, k = place / nr, i = place % nr;
         const double dr = component == 0 ? 0.5 : 0.0, dz = component == 2 ? 0.5 : 0.0;
         const Mixture here = mixed(solids, metal, antenna, (i + dr) * cell, (k - origin + dz) * cell, cell);
-        each[component] = here.permittivity(component);
-        if (component == 1) coupled = here.n_r * here.n_z * (here.harmonic.re - (1.0 / here.mean).re);
+        keep(component, place, here.permittivity(component));
+        if (component == 1 && coupling)
+            coupling[(size_t)antenna * cells + place] =
+                here.n_r * here.n_z * (here.harmonic.re - (1.0 / here.mean).re);
     }
-    for (int component = 0; component < 3; ++component) {
-        const size_t at = ((size_t)3 * antenna + component) * nz * nr + place;
-        permittivity[at] = each[component].re, conductivity[at] = lossy * each[component].im;
-    }
-    if (coupling) coupling[(size_t)antenna * nz * nr + place] = coupled;
 }
 
 // Part of each node's coupling with which the inverse permittivity is positive definite, times that coupling.
