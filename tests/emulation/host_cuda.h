@@ -238,6 +238,7 @@ template <class T> T atomicAdd(T *to, T value) {
     return before;
 }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
 using std::max;
 using std::min;
 
