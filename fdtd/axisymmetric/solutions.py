@@ -19,13 +19,13 @@ from fdtd import backends
 from fdtd.arrays import kept, library, on_host
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
-from fdtd.axisymmetric.monitors import Snapshots
+from fdtd.axisymmetric.monitors import FieldMap, HuygensContour, Snapshots
 from fdtd.axisymmetric.ports import GuideMode, Port
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.farfield import polar_weights
-from fdtd.farfield.axisymmetric import contour_power, transform
+from fdtd.farfield.axisymmetric import contour_power, flux_pairs, transform
 
-_TOGETHER = 32  # antennas of a device's records that are transformed at a time: always 32, for the same bits
+_TOGETHER = 32  # antennas of a device that products of matrices take at a time: always 32, for the same bits
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
 
 
@@ -80,13 +80,23 @@ def _waves(xp: Any, times: bytes, frequencies: bytes) -> Any:
     phase = 2 * np.pi * np.frombuffer(frequencies)[:, None] * np.frombuffer(times)
     if xp is np:
         return np.concatenate([np.cos(phase), -np.sin(phase)])
-    return kept(xp, np.stack([np.cos(phase).T, -np.sin(phase).T], axis=-1))
+    return kept(xp, np.ascontiguousarray(np.stack([np.cos(phase).T, -np.sin(phase).T], axis=-1)))
 
 
 @lru_cache(maxsize=32)
-def _turns(xp: Any, seconds: float, frequencies: bytes) -> Any:
-    """exp(-jwt) of one time, (F, 1), in an array library; a device keeps them from batch to batch."""
-    return kept(xp, np.exp(-2j * np.pi * np.frombuffer(frequencies)[:, None] * np.array([seconds])))
+def _turns(xp: Any, contour: HuygensContour, seconds: float, frequencies: bytes) -> Any:
+    """exp(-jwt) of one time where a sample has H, 1 where it has E, (F, numbers); a device keeps them."""
+    turns = np.ones((len(frequencies) // 8, contour.size), dtype=complex)
+    for (_, component), where in contour.sections().items():
+        if component.startswith("h"):
+            turns[:, where] = np.exp(-2j * np.pi * np.frombuffer(frequencies)[:, None] * np.array([seconds]))
+    return kept(xp, turns)
+
+
+@lru_cache(maxsize=32)
+def _pairs(xp: Any, contour: HuygensContour) -> Any:
+    """`flux_pairs` of a contour in an array library."""
+    return kept(xp, flux_pairs(contour))
 
 
 def _spectrum(
@@ -191,12 +201,12 @@ def solutions(
         guides: Where modes are measured.
     """
     batch = problem.media.batch
-    many = 1 if isinstance(records.contour, list) else _TOGETHER
-    groups = [slice(first, min(first + many, batch)) for first in range(0, batch, many)]
+    many = 1 if isinstance(records.contour, list) else batch
+    groups = [slice(first, first + many) for first in range(0, batch, many)]
     # Everything is started before anything is waited for.
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
     kept = [figures(layout, problem, records, group, band, losses=losses) for group in groups]
-    rows = [one[0] for one in kept] if many == 1 else list(on_host(library(kept[0]).concatenate(kept)))
+    rows = [row for one in kept for row in on_host(one)]
     answers = _Answers(layout, problem, feeds, records, band, fields=fields)
     found = [answers.one(index, row) for index, row in enumerate(rows)]
     for group in groups:
@@ -279,37 +289,46 @@ def figures(
         weights = 0.5 + 0.5 * np.cos(np.pi * np.clip(place, 0.0, 1.0))
     taken = xp.asarray(records.steps[group] // layout.record_every, dtype=np.int32)
     at_e, at_h = layout.sampling.sample_times(grid, contour.shape[1])
-    spectrum = _filled_up(_spectrum(contour, taken, at_e, frequencies, weights))
-    later = _turns(xp, float((at_h - at_e)[0]), frequencies.tobytes())
-    for (_, component), where in layout.contour.sections().items():
-        if component.startswith("h"):
-            part = spectrum[..., where]
-            np.multiply(part, later, out=part)  # `*=` would also assign it, which a device does by a copy
-    a, b = transform(grid, layout.contour, layout.frequencies, layout.theta_intervals)(spectrum)
-    through = contour_power(layout.contour, spectrum)
-    lost = _dissipated(problem, records, group) if losses else None
-    if lost is None:
-        lossy = xp.zeros(len(through), dtype=bool)
+    spectrum = _spectrum(contour, taken, at_e, frequencies, weights)
+    spectrum *= _turns(xp, layout.contour, float((at_h - at_e)[0]), frequencies.tobytes())
+    far, starts = (
+        transform(grid, layout.contour, layout.frequencies, layout.theta_intervals),
+        range(0, count, _TOGETHER),
+    )
+    a, b = (
+        xp.concatenate(parts)[:count]
+        for parts in zip(*(far(_filled_up(xp, spectrum[at : at + _TOGETHER])) for at in starts), strict=True)
+    )
+    if xp is np:
+        through = contour_power(layout.contour, spectrum)
+    else:
+        through = backends.flux(spectrum, _pairs(xp, layout.contour))
+    if losses and problem.field_map is not None and records.field_map is not None:
+        parts = [slice(group.start + at, min(group.start + at + _TOGETHER, group.stop)) for at in starts]
+        lost = xp.concatenate([_dissipated(problem, problem.field_map, records.field_map, part) for part in parts])
+    else:
+        lossy = xp.zeros(count, dtype=bool)
         if not losses and problem.media.spans.lossy_rows.any():
-            lossy[:count] = np.moveaxis(problem.media.conductivity[group], 0, -1).any(axis=(0, 1, 2))  # see `packing`
+            lossy = np.moveaxis(problem.media.conductivity[group], 0, -1).any(axis=(0, 1, 2))  # see `packing`
         # Not by the mask as an index: a device would count its entries, and the host would wait for all it is doing.
-        lost = np.broadcast_to(np.where(lossy, xp.nan, 0.0)[:, None], (len(through), len(frequencies)))
+        lost = np.broadcast_to(np.where(lossy, xp.nan, 0.0)[:, None], (count, len(frequencies)))
     spectra = [
-        _filled_up(_spectrum(port[..., place : place + 1], taken, times, wanted, weights))
+        _spectrum(port[..., place : place + 1], taken, times, wanted, weights)
         for wanted in (frequencies, band)
         if len(wanted)
         for place, times in enumerate((at_e, at_h))
     ]
-    flat = [xp.ascontiguousarray(part.reshape(len(part), -1)).view(float) for part in (*spectra, a, b)]
-    return xp.concatenate([*flat, through, lost], axis=1)[:count]
+    flat = [xp.ascontiguousarray(part.reshape(count, -1)).view(float) for part in (*spectra, a, b)]
+    return xp.concatenate([*flat, through, lost], axis=1)
 
 
-def _filled_up(part: Any) -> Any:
-    """A part of the batch, (batch, ...), on a device filled up with zeros.
+def _filled_up(xp: Any, part: Any) -> Any:
+    """A part of the batch, (batch, ...); filled up with zeros for the library of a device.
 
-    Products of matrices round differently for other shapes: an antenna must have the same bits in any batch.
+    Products of matrices, and sums of an array library, round differently for other shapes: an antenna must have the
+    same bits in any batch.
     """
-    if (library(part) is np and len(part) == 1) or len(part) == _TOGETHER:
+    if xp is np or len(part) == _TOGETHER:
         return part
     found = library(part).zeros((_TOGETHER, *part.shape[1:]), part.dtype)
     found[: len(part)] = part
@@ -375,20 +394,16 @@ def _frames(problem: Problem, kept: Snapshots, frames: np.ndarray) -> np.ndarray
     return field
 
 
-def _dissipated(problem: Problem, records: Records, group: slice) -> Any:
+def _dissipated(problem: Problem, where: FieldMap, sums: Any, part: slice) -> Any:
     """Power lost in conductivity, (batch, F): sigma |E|^2 over each component's cells, with the lattice's time average.
 
     The sums are of open length times E, of E_phi also times its radius in cells. Where there is no map nothing is lost.
     Not as a product of matrices, whose order of summation is the library's choice and changes with what else runs.
     """
-    where = problem.field_map
-    if where is None or records.field_map is None:
-        return None
-    sums = _filled_up(records.field_map[group])
-    xp, grid = library(sums), problem.grid
     box = np.s_[:, :, slice(*where.rows), slice(*where.columns)]
-    length, conductivity = (
-        _filled_up(part[box][group]) for part in (problem.media.open_length, problem.media.conductivity)
+    xp, grid = library(sums), problem.grid
+    length, conductivity, sums = (
+        _filled_up(xp, one[part]) for one in (problem.media.open_length[box], problem.media.conductivity[box], sums)
     )
     node = xp.arange(*where.columns, dtype=float)
     radial = xp.stack([node + 0.5, xp.where(node > 0, 1 / xp.maximum(node, 1.0), 0.0), node])
@@ -396,4 +411,5 @@ def _dissipated(problem: Problem, records: Records, group: slice) -> Any:
     power = (sums.astype(float) ** 2).sum(axis=2)
     batch, frequencies = power.shape[:2]
     losses = (power * weight[:, None]).reshape(batch, frequencies, -1).sum(axis=-1)
-    return losses * xp.asarray(_IMPEDANCE * grid.cell * np.cos(np.pi * where.frequencies * grid.time_step))
+    cosines = np.cos(np.pi * where.frequencies * grid.time_step)
+    return (losses * xp.asarray(_IMPEDANCE * grid.cell * cosines))[: part.stop - part.start]

@@ -200,3 +200,10 @@ def spectra(samples: np.ndarray, counts: np.ndarray, waves: np.ndarray, weights:
     from fdtd.backends.cuda import spectra
 
     return spectra.spectra(samples, counts, waves, weights)
+
+
+def flux(spectra: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the power through a contour from a device's spectra; see `fdtd.backends.cuda.spectra.flux`."""
+    from fdtd.backends.cuda import spectra as kernels
+
+    return kernels.flux(spectra, pairs)

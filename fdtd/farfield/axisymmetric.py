@@ -172,6 +172,23 @@ def transform(
         return _built(grid, contour, frequencies, intervals)
 
 
+_FLUX = (
+    ("top", "e_r", "h", 1), ("top", "e", "h_r", -1), ("bottom", "e_r", "h", -1), ("bottom", "e", "h_r", 1),
+    ("side", "e", "h_z", 1), ("side", "e_z", "h", -1),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def flux_pairs(contour: HuygensContour) -> np.ndarray:
+    """Return places of E and H in a sample, and the sign of Re E* H in the power that leaves, (3, pairs), int32."""
+    at = contour.sections()
+    places = [
+        np.stack(np.broadcast_arrays(*(np.arange(at[face, one].start, at[face, one].stop) for one in pair), sign))
+        for face, *pair, sign in _FLUX
+    ]
+    return np.concatenate(places, axis=1).astype(np.int32)
+
+
 def contour_power(contour: HuygensContour, spectrum: np.ndarray) -> np.ndarray:
     """Power through the contour in units of pi d^2 / (2 eta0): the lattice's conserved flux Re sum E* x H.
 

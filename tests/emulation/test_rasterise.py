@@ -30,7 +30,7 @@ from fdtd.axisymmetric.scene import Scene, box, cone_shell, packed, prepared
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import POLYGONS
-from fdtd.backends.cuda import media, polygons, rasterise, rims
+from fdtd.backends.cuda import media, polygons, rasterise, rims, spectra
 
 sys.path.append(str(Path(__file__).parents[1] / "antennaopt"))
 from family_cases import CASES, DESIGNS, KINDS
@@ -61,7 +61,7 @@ def batch(family: str, count: int, surfaces: str = "diagonal") -> tuple[Layout, 
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The counting library in place of a device's."""
     launch = counted_arrays.CountingLauncher(counted_arrays)
-    for module in (rasterise, polygons, rims, media):
+    for module in (rasterise, polygons, rims, media, spectra):
         monkeypatch.setattr(module, "launcher", lambda: launch)
     counted_arrays.reset()
     yield counted_arrays
@@ -232,3 +232,28 @@ def test_figures_of_a_lossy_batch_come_in_one_copy(counted: Any) -> None:
     assert counted.WAITS == {"get": 1}
     assert len(found) == many
     assert all(np.isnan(one.dissipated).all() and np.isfinite(one.radiated).all() for one in found)
+
+
+def test_a_device_reduces_records_as_the_host_does(counted: Any) -> None:
+    """Of a whole batch at a time, and of each antenna what it recorded; what lies behind that is never read."""
+    many, samples = 35, 12
+    layout, scene = batch("dielectric_rod", many)
+    rng = np.random.default_rng(5)
+    taken = rng.integers(2, samples + 1, many)
+    port, contour = rng.normal(size=(many, samples, 2)), rng.normal(size=(many, samples, layout.contour.size))
+    for one, count in enumerate(taken):
+        port[one, count:] = contour[one, count:] = np.nan
+    about = {"energy": np.full(many, 1e-7), "finite": np.ones(many, dtype=bool), "field_map": None, "final": None}
+    found = {}
+    for name, xp in (("device", counted), ("host", np)):
+        problem, feeds = pose(layout, fill(layout, scene, xp))
+        kept = [counted.asarray(one) for one in (port, contour)]
+        if name == "host":
+            kept = [[one[:count] for one, count in zip(every, taken, strict=True)] for every in (port, contour)]
+        records = Records(steps=taken * layout.record_every, port=kept[0], contour=kept[1], **about)
+        found[name] = solutions(layout, problem, feeds, records, sweep=5, losses=False)
+    for device, host in zip(found["device"], found["host"], strict=True):
+        for column in ("s11", "e_plane", "h_plane", "accepted", "through_contour", "sweep_s11"):
+            expected = getattr(host, column)
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(getattr(device, column), expected, rtol=0, atol=1e-11 * scale, err_msg=column)

@@ -1,4 +1,4 @@
-"""Spectra of a device's records: what the host computes, the same bits alone and in a batch."""
+"""Spectra of a device's records, power through a contour: those of the host, the same bits alone and in a batch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from host_device import HostLauncher
 
-from fdtd.backends.cuda.spectra import spectra
+from fdtd.axisymmetric.monitors import HuygensContour
+from fdtd.backends.cuda.spectra import flux, spectra
+from fdtd.farfield.axisymmetric import contour_power, flux_pairs
 
 SAMPLES, COUNTS = 37, np.array([37, 0, 21, 1, 8], dtype=np.int32)
 
@@ -30,3 +32,12 @@ def test_spectra_are_sums_over_what_was_recorded(precision, numbers, frequencies
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * SAMPLES)
     alone = spectra(samples[2:3].copy(), COUNTS[2:3].copy(), waves, weights, HostLauncher())
     np.testing.assert_array_equal(alone[0], found[2])
+
+
+@pytest.mark.parametrize("column", [4, 63])
+def test_the_power_through_a_contour_is_the_hosts(column):
+    contour, rng = HuygensContour(column=column, bottom=3, top=9), np.random.default_rng(3)
+    spectrum = rng.normal(size=(2, 3, contour.size)) + 1j * rng.normal(size=(2, 3, contour.size))
+    found = flux(spectrum, flux_pairs(contour), HostLauncher())
+    np.testing.assert_allclose(found, contour_power(contour, spectrum), rtol=0, atol=1e-13 * contour.size)
+    np.testing.assert_array_equal(flux(spectrum[1:].copy(), flux_pairs(contour), HostLauncher())[0], found[1])

@@ -1,14 +1,16 @@
-"""Spectra of a device's records in one launch: what `fdtd.axisymmetric.solutions` does with arrays on the host."""
+"""Spectra of a device's records, and power through a contour: on the host `fdtd.axisymmetric.solutions` has arrays."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from fdtd.backends.cuda.rasterise import Launcher, launcher
 from fdtd.backends.cuda.text import REALS, flatten
 
-_NUMBERS, _THREADS = 32, 256  # of a block, as in the kernel
+_NUMBERS, _THREADS, _FLUX_THREADS = 32, 256, 128  # of a block, as in the kernels
 
 
 @lru_cache(maxsize=2)
@@ -37,4 +39,24 @@ def spectra(samples: Any, counts: Any, waves: Any, weights: Any = None, launch: 
         text(str(samples.dtype)), "spectra", (-(-numbers // _NUMBERS), antennas), _THREADS,
         samples, length, numbers, counts, weights, waves, frequencies, found,
     )  # fmt: skip
+    return found
+
+
+def flux(spectra: Any, pairs: Any, launch: Launcher | None = None) -> Any:
+    """Return the power through a contour; see `fdtd.farfield.axisymmetric.contour_power`.
+
+    Args:
+        spectra: Complex, (antennas, frequencies, numbers).
+        pairs: From `fdtd.farfield.axisymmetric.flux_pairs`.
+        launch: Starts kernels; the device's if None.
+
+    Returns:
+        (antennas, frequencies).
+    """
+    launch = launch or launcher()
+    *shape, numbers = spectra.shape
+    found = launch.arrays.empty(shape)
+    launch(
+        text("float64"), "flux", (int(np.prod(shape)), 1), _FLUX_THREADS, spectra, numbers, pairs, pairs.shape[1], found
+    )
     return found

@@ -80,8 +80,19 @@ def flatten(name: str, macros: Mapping[str, int | str], formula: Formula | None 
         formula: Whose text stands for the include of `STENCIL_TEXT`.
     """
     lines = [f"#define {key} {value}" for key, value in sorted(macros.items())]
-    _inline(name, lines, set(), {} if formula is None else {STENCIL_TEXT: stencil_text(formula)})
+    if formula is None:
+        lines.append(_whole(name))
+    else:
+        _inline(name, lines, set(), {STENCIL_TEXT: stencil_text(formula)})
     return "\n".join(lines) + "\n"
+
+
+@lru_cache(maxsize=64)
+def _whole(name: str) -> str:
+    """Return a file with all that it includes; it is asked for with every batch."""
+    lines: list[str] = []
+    _inline(name, lines, set(), {})
+    return "\n".join(lines)
 
 
 def _inline(name: str, lines: list[str], seen: set[str], written: Mapping[str, str]) -> None:

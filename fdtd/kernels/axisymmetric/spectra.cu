@@ -1,6 +1,7 @@
-// Spectra of records, sum_n x_n exp(-jwt_n), in double precision, which the records themselves need not have.
+// Spectra of records, sum_n x_n exp(-jwt_n), in double precision, which the records themselves need not have; and the
+// power through a contour. Settings: REAL of the records.
 //
-// A block sums NUMBERS numbers of one antenna at FREQUENCIES frequencies at a time. Each of its warps takes every
+// A block of `spectra` sums NUMBERS numbers of one antenna at FREQUENCIES frequencies at a time. Each of its warps takes every
 // SLICES-th sample; the warps' sums are added up in their order. So an antenna's spectrum depends on its record alone.
 
 #define NUMBERS 32
@@ -38,4 +39,24 @@ extern "C" __global__ void spectra(
             found[2 * (((size_t)antenna * frequencies + first + slice / 2) * numbers + number) + slice % 2] = sum;
         __syncthreads();
     }
+}
+
+#define THREADS 128  // of a block of `flux`
+
+// Sum of sign Re E* H over pairs of a spectrum's numbers, a block a row. pairs: places of E and of H, sign, (3, pairs).
+extern "C" __global__ void flux(const double* spectra, int numbers, const int* pairs, int count, double* found) {
+    __shared__ double sums[THREADS];
+    const double* const own = &spectra[2 * (size_t)blockIdx.x * numbers];
+    double sum = 0.0;
+    for (int pair = threadIdx.x; pair < count; pair += THREADS) {
+        const double* const e = &own[2 * pairs[pair]];
+        const double* const h = &own[2 * pairs[count + pair]];
+        sum += pairs[2 * count + pair] * (e[0] * h[0] + e[1] * h[1]);
+    }
+    sums[threadIdx.x] = sum;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    if (threadIdx.x == 0) found[blockIdx.x] = sums[0];
 }
