@@ -112,7 +112,6 @@ def cut_into_waves(
     wave: int,
     most: int,
     at_once: int | None = None,
-    shared: bool = False,
     around: tuple[int, int] = (0, 0),
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
@@ -121,13 +120,10 @@ def cut_into_waves(
         jobs: All of a generation, or a part.
         device_count: Devices.
         batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, and
-            at most four rounds, so that preparing the next batch has a batch's stepping to hide behind. Where there
-            is enough for that, a device's first and last batch are about half of the others, of which there are three:
-            it has nothing to step while they are prepared, or looked at.
+            at most four rounds, so that a batch is prepared and looked at while the one before or after is stepped.
         wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
-        shared: Whether cores take antennas from the end: then batches are alike.
         around: Antennas of the generation that were cut before, and that will be cut later: these get their part of the
             generation's batches.
     """
@@ -142,8 +138,6 @@ def cut_into_waves(
     pieces = max(min(rounds * device_count, grains), 1)
     small, larger = divmod(grains, pieces)
     sizes = [small + (place < larger) for place in range(pieces)]
-    if not shared:
-        sizes = _small_at_ends(sizes, device_count, most=most // grain, wave=max(wave // grain, 1))
     found = _pieces(jobs, accumulate(grain * size for size in sizes), sent)
     if len(found) > 1 and len(found[0]) < grain and len(found[0]) + len(found[1]) <= most:
         return [found[0] + found[1], *found[2:]]  # fewer were sent before than the first batches had room for
@@ -154,22 +148,6 @@ def _pieces(jobs: Sequence[Job], ends: Iterable[int], sent: int) -> list[list[Jo
     """Cut jobs at ends that count from as many before the first; empty pieces are left out."""
     places = (min(max(end - sent, 0), len(jobs)) for end in ends)
     return [list(jobs[begin:end]) for begin, end in pairwise((0, *places)) if begin < end]
-
-
-def _small_at_ends(sizes: list[int], device_count: int, *, most: int, wave: int) -> list[int]:
-    """Return other sizes: batches that devices begin and end with are half of the mean, in whole waves, if they can.
-
-    These make one round of the given ones, so that each device has a batch more.
-    """
-    count, grains = len(sizes), sum(sizes)
-    edge, inner = grains // (2 * count) // wave * wave, count - device_count
-    if not edge or inner < 1:
-        return sizes
-    small, larger = divmod(grains - 2 * device_count * edge, inner)
-    if small + (larger > 0) > most:
-        return sizes
-    edges = [edge] * device_count
-    return [*edges, *(small + (place < larger) for place in range(inner)), *edges]
 
 
 def usual_waves(count: int, device_count: int, batch_size: int | str, *, wave: int, most: int) -> int:
