@@ -21,8 +21,11 @@ from antennaopt.store.generations import generation_of
 MOST_LOOSE = 8192
 """Entries that are kept loose, some 250 bytes each, before they are sorted into the table."""
 
-MOST_COMPARED = 1024
+MOST_COMPARED = 512
 """Antennas of a generation from which the time steps of the next are guessed."""
+
+_AT_ONCE = 32
+"""Antennas whose distances are computed at a time: arrays of more do not stay in a core's cache."""
 
 MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""
@@ -133,10 +136,13 @@ class StepCounts:
         if not self._known or len(names) < 2:
             return list(names)
         known = np.array([one.candidate.genome for one in self._known])
-        asked = np.array(genomes)
-        squares = np.sum(asked**2, axis=1)[:, None] + np.sum(known**2, axis=1) - 2.0 * asked @ known.T
-        weights = np.maximum(squares, 1e-4) ** -4
-        guessed = weights @ [float(one.outcome.steps or 0) for one in self._known] / weights.sum(axis=1)
+        steps, lengths = [float(one.outcome.steps or 0) for one in self._known], np.sum(known**2, axis=1)
+        asked, guessed = np.array(genomes), np.empty(len(names))
+        for first in range(0, len(names), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            squares = np.sum(asked[some] ** 2, axis=1)[:, None] + lengths - 2.0 * (asked[some] @ known.T)
+            weights = np.reciprocal(np.square(np.square(np.maximum(squares, 1e-4))))
+            guessed[some] = weights @ steps / weights.sum(axis=1)
         return [names[place] for place in np.argsort(-guessed, kind="stable")]
 
 
