@@ -143,10 +143,10 @@ def commands_table() -> str:
     return table(["", "processes", "whole, s", "until workers are there", "search", "after certificates"], lines)
 
 
-def long_step_table() -> str:
-    """Return what the study takes with the long time step: `bench study`, then whole commands."""
+def whole_studies(name: str) -> str:
+    """Return what the study takes by the rows of a file: `bench study`, then whole commands."""
     lines = []
-    for row in rows("h100/study_long_step"):
+    for row in rows(name):
         split = "wall_seconds" in row
         seconds = row["wall_seconds"]["search"] if split else row["search_seconds"]
         lines.append([
@@ -158,6 +158,7 @@ def long_step_table() -> str:
             percent(row["worker_share"]["step"] if split else row["stepping_fraction"]),
             f"{seconds:.1f}",
             f"{sum(row['wall_seconds'].values()) if split else row['whole_seconds']:.1f}",
+            row["commit"],
         ])  # fmt: skip
-    heads = ["", "antennas/s", "steps", "G cell-steps/s", "stepping", "search, s", "whole, s"]
+    heads = ["", "antennas/s", "steps", "G cell-steps/s", "stepping", "search, s", "whole, s", "commit"]
     return table(heads, lines)
