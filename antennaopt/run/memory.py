@@ -143,7 +143,7 @@ class StepCounts:
             squares = np.sum(asked[some] ** 2, axis=1)[:, None] + lengths - 2.0 * (asked[some] @ known.T)
             weights = np.reciprocal(np.square(np.square(np.maximum(squares, 1e-4))))
             guessed[some] = weights @ steps / weights.sum(axis=1)
-        return [names[place] for place in np.argsort(-guessed, kind="stable").tolist()]
+        return [names[int(place)] for place in np.argsort(-guessed, kind="stable")]
 
 
 def _halves(digests: Sequence[Digest]) -> tuple[np.ndarray, np.ndarray]:
