@@ -273,6 +273,11 @@ class Dispatcher:
         return max(sum(one.places for one in devices or self.workers.values()), 1)
 
     @property
+    def has_free_place(self) -> bool:
+        """Whether any worker could take another batch."""
+        return any(one.batches < one.places for one in self.workers.values())
+
+    @property
     def backends(self) -> tuple[str, ...]:
         """Backends of the workers."""
         return tuple(sorted({one.backend for one in self.workers.values()}))

@@ -15,7 +15,7 @@ from typing import Any, Self
 from antennaopt.errors import ClusterError
 from antennaopt.farm.batches import SOLO_ATTEMPTS, Batch, Job, Queue, cut, cut_into_waves
 from antennaopt.farm.dispatch import Dispatcher, Policy
-from antennaopt.farm.interface import Assignment, Known, OnEvent, Outcome, Pool, Result, Worker, WorkerLost
+from antennaopt.farm.interface import Assignment, Known, More, OnEvent, Outcome, Pool, Result, Worker, WorkerLost
 from antennaopt.farm.retries import ResultHandler
 from antennaopt.farm.task import Evaluate, solve_alone_on_worker, solve_batch
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME, largest_batch
@@ -60,6 +60,7 @@ class PoolFarm:
         self._task, self._own_plan = task, dict(plan)
         self._plan: Mapping[str, Any] = self._own_plan
         self._known: Known | None = None
+        self._more: More | None = None
         self._time_limit_s = time_limit_s
         self._waiting = Queue()
         self._in_flight: dict[int, Batch] = {}
@@ -134,17 +135,23 @@ class PoolFarm:
         raise AssertionError
 
     def run(  # noqa: D102
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
+        self,
+        batches: Iterable[Sequence[Job]],
+        *,
+        plan: Mapping[str, Any] | None = None,
+        known: Known | None = None,
+        more: More | None = None,
     ) -> Iterator[tuple[str, Outcome]]:
         self._handler.draining = False
         self._handler.begin()
-        self._plan, self._known = self._own_plan if plan is None else dict(plan), known
+        self._plan, self._known, self._more = self._own_plan if plan is None else dict(plan), known, None
         if isinstance(batches, Iterator):
             for batch in batches:
                 self.submit([batch])
                 self._launch()
         else:
             self.submit(batches)
+        self._more = more  # none before all are bred
         self.pool.scale(len(self._waiting) + len(self._in_flight))
         self._launch()
         return self.completed()
@@ -164,7 +171,9 @@ class PoolFarm:
                 if not self._in_flight and not self._waiting:
                     return
                 for result in self.pool.results(TICK_S):
-                    yield from self._handle(result)
+                    is_trial = self._landed(result)
+                    if not is_trial:
+                        yield from self._handler.handle(result)
                 self._dispatcher.refresh(self.pool.workers())
         finally:
             self._abandon()
@@ -195,7 +204,7 @@ class PoolFarm:
         if self._handler.draining:
             self._waiting.clear()
         assignments = self._trial_batches() if self._waiting else []
-        while self._waiting:
+        while self._waiting or self._asked_for_more():
             suspect = self._waiting.is_suspect or any(one.attempt > 1 for one in self._in_flight.values())
             found = self._dispatcher.next(
                 self._waiting.antennas, one_each=suspect, nothing_in_flight=not self._in_flight
@@ -210,6 +219,17 @@ class PoolFarm:
             self._in_flight[id(batch)] = batch
             assignments.append(self._assignment(batch, worker.address))
         self.pool.submit(assignments, self._plan)
+
+    def _asked_for_more(self) -> bool:
+        """Take what else can be solved now, where a place is free for it; return whether there is anything.
+
+        A device that has a batch gets no more than whole halves of a wave: with a few antennas it would be slow.
+        """
+        if self._more is None or self._handler.draining or not self._dispatcher.has_free_place:
+            return False
+        grain = 1 if self.device is None or not self._in_flight else max(self.device["wave"] // 2, 1)
+        self.submit(self._more(grain))
+        return bool(self._waiting)
 
     def _trial_batches(self) -> list[Assignment]:
         """Return copies of a waiting antenna for cores next to devices, to measure them; nothing waits for these."""
@@ -228,15 +248,14 @@ class PoolFarm:
         known = None if self._known is None else self._known()
         return Assignment(batch=batch, address=address, limit_s=self._handler.limit_s(batch), known=known)
 
-    def _handle(self, result: Result) -> Iterator[tuple[str, Outcome]]:
-        """Note that a batch came back, and turn it into outcomes or what is tried next."""
+    def _landed(self, result: Result) -> bool:
+        """Note that a batch came back; return whether it was a trial batch, whose outcomes nothing waits for."""
         batch, reply = result.batch, result.reply or {}
         self._in_flight.pop(id(batch), None)
         if not (result.failure and result.failure.unfinished):
             seconds = float(reply.get("seconds", 0.0))
             self._dispatcher.landed(result.address, len(batch.jobs), reply.get("solved", 0), seconds)
-        if self._trials.pop(id(batch), None) is None:
-            yield from self._handler.handle(result)
+        return self._trials.pop(id(batch), None) is not None
 
     def _emit(self, event: str, **details: Any) -> None:
         if self.on_event is not None:

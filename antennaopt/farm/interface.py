@@ -19,6 +19,10 @@ OnEvent = Callable[..., None]
 Known = Callable[[], bytes]
 """Returns the cells that are known now, see `antennaopt.solve.recognition.beginnings`."""
 
+More = Callable[[int], Sequence[Sequence[Job]]]
+"""Returns batches that can be solved from now on, in whole multiples of a number of antennas; none where there are no
+more for the moment. A farm calls it whenever it has a free place and nothing waits."""
+
 FailureKind = Literal["error", "timeout", "lost", "killed", "returned"]
 
 
@@ -51,7 +55,12 @@ class Solving(Protocol):
         ...
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
+        self,
+        batches: Iterable[Sequence[Job]],
+        *,
+        plan: Mapping[str, Any] | None = None,
+        known: Known | None = None,
+        more: More | None = None,
     ) -> Iterator[tuple[str, Outcome]]:
         """Submit batches, then yield each individual's outcome once, in order of completion.
 
@@ -61,6 +70,8 @@ class Solving(Protocol):
             plan: Grid and times, JSON-able; the farm's own when None.
             known: Called for every batch that is sent, see `antennaopt.solve.options.SolveOptions.known`; None to
                 solve all.
+            more: Asked for more batches when there is a free place and nothing waits, until it has none and nothing is
+                in flight. A farm may leave it unasked.
 
         Returns:
             Iterator of key and outcome: `evaluate`'s with `worker`, `device`, `attempt` and `batch_seconds`

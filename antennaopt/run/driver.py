@@ -168,14 +168,37 @@ class Driver:
         return self.search.completed > done
 
     def _take_samples(self) -> bool:
-        """Solve made copies of a generation that is complete; return whether all that were needed are solved."""
-        if self._with.sampling is None or self._block.keys() != self.search.under_way.keys():
-            return self._block.keys() == self.search.under_way.keys()
-        if self._signals.requested:
-            return False
-        sampled = self._with.sampling.carry_out(self._block, self._farm, self._with.batch_size, self._progress)
-        self._block, self.solver_seconds = sampled or self._block, self.solver_seconds + self._with.sampling.spent()
-        return sampled is not None
+        """Solve the made copies of a complete generation that are left; return whether all are solved."""
+        sampling, whole = self._with.sampling, self._block.keys() == self.search.under_way.keys()
+        if sampling is None or not whole:
+            return whole
+        while not self._signals.requested:
+            batches = self._copies(1)
+            if sampling.over:
+                self._block = sampling.finished(self._block)
+                return True
+            if not batches:
+                return False
+            for name, outcome in self._farm.run(batches, plan=sampling.plan, more=self._copies):
+                self._arrived(name, outcome)
+        return False
+
+    def _copies(self, grain: int) -> list[list[Job]]:
+        """Return batches of made copies that can be solved now; see `antennaopt.farm.interface.More`."""
+        sampling, under_way = self._with.sampling, self.search.under_way
+        if sampling is None or self._signals.requested:
+            return []
+        due = sampling.due(self._block, len(under_way), grain)
+        if due:
+            self._progress.samples_started(len(due))
+        return self._farm.cut(due, self._with.batch_size) if due else []
+
+    def _take_copy(self, name: str, outcome: Outcome) -> None:
+        """Take in the outcome of a made copy, if it is one."""
+        one = None if self._with.sampling is None else self._with.sampling.take(name, outcome)
+        if one is not None:
+            self.solver_seconds += one.seconds or 0.0
+            self._progress.evaluated(one)
 
     def _send_first(self) -> Iterator[tuple[str, Outcome]]:
         """Set the farm to work: on a generation, or on what a search without them begins with."""
@@ -201,7 +224,9 @@ class Driver:
             self._partial = {}
         ahead = self._farm.ahead(search.settings.population, self._with.batch_size)
         batches = self._batches(ahead, copies)
-        outcomes = self._farm.run(batches if ahead else list(batches))
+        sampling, given = self._with.sampling, batches if ahead else list(batches)
+        along = sampling is not None and sampling.plan is None
+        outcomes = self._farm.run(given, more=self._copies) if along else self._farm.run(given)
         # With a smaller budget than when they were solved, not all of them were asked for.
         self._partial = {one: outcome for one, outcome in self._partial.items() if one in search.under_way}
         self._save()
@@ -277,6 +302,7 @@ class Driver:
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
         if name not in self._sent or name in self._landed:
+            self._take_copy(name, outcome)
             return
         outcome = self._with.figured(Outcome.of(outcome), self._values[name])
         self.solver_seconds += outcome.seconds or 0.0

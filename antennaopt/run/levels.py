@@ -11,7 +11,7 @@ import numpy as np
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.farm.batches import Job
-from antennaopt.farm.interface import Farm, ForwardingFarm, Known, Solving
+from antennaopt.farm.interface import Farm, ForwardingFarm, Known, More, Solving
 from antennaopt.quantities import format_length
 from antennaopt.run.planning import coarser_plans_for, figuring, search_of
 from antennaopt.search import Search, decode
@@ -53,11 +53,17 @@ class LevelFarm(ForwardingFarm):
         self._plans, self._search = plans, search
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Plan | None = None, known: Known | None = None
+        self,
+        batches: Iterable[Sequence[Job]],
+        *,
+        plan: Plan | None = None,
+        known: Known | None = None,
+        more: More | None = None,
     ) -> Iterator[tuple[str, Outcome]]:
         """Solve with the plan of the generation under way, unless another one is given."""
         level = self._search.level_of(self._search.generation)
-        return self._farm.run(batches, plan=self._plans[level] if plan is None else plan, known=known)
+        plan = self._plans[level] if plan is None else plan
+        return self._farm.run(batches, plan=plan, known=known, more=more)
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:  # noqa: D102
         self._farm.submit(batches)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
 from antennaopt.farm.batches import Job
-from antennaopt.farm.interface import ForwardingFarm, Known, Solving
+from antennaopt.farm.interface import ForwardingFarm, Known, More, Solving
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
@@ -271,7 +271,12 @@ class _RecordedFarm(ForwardingFarm):
         self._ready: deque[tuple[str, Outcome]] = deque()
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
+        self,
+        batches: Iterable[Sequence[Job]],
+        *,
+        plan: Mapping[str, Any] | None = None,
+        known: Known | None = None,
+        more: More | None = None,
     ) -> Iterator[tuple[str, Outcome]]:
         asked = list(batches)
         self._ready.clear()

@@ -13,13 +13,14 @@ import struct
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from antennaopt.farm.batches import Job
-from antennaopt.farm.interface import Farm, ForwardingFarm, Known
+from antennaopt.farm.interface import Farm, ForwardingFarm, Known, More
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.solve.recognition import KNOWN, beginnings
@@ -83,7 +84,12 @@ class ReusingFarm(ForwardingFarm):
         return self._cache.damaged
 
     def run(
-        self, batches: Iterable[Sequence[Job]], *, plan: Mapping[str, Any] | None = None, known: Known | None = None
+        self,
+        batches: Iterable[Sequence[Job]],
+        *,
+        plan: Mapping[str, Any] | None = None,
+        known: Known | None = None,
+        more: More | None = None,
     ) -> Iterator[tuple[str, Outcome]]:
         """Set to work on what is not known, then yield each individual's outcome once.
 
@@ -93,6 +99,7 @@ class ReusingFarm(ForwardingFarm):
             batches: As for any farm.
             plan: Grid and times; the study's when None.
             known: Not used: what is known is the cache's.
+            more: As for any farm.
         """
         plan = dict(self._plan if plan is None else plan)
         self._look_up = _LookUp(self._family, self._ask(plan))
@@ -102,7 +109,16 @@ class ReusingFarm(ForwardingFarm):
         self._ready.clear()
         self._under_way = {}
         left = self._as_they_come(batches) if isinstance(batches, Iterator) else self._unanswered(batches)
-        return self._completed(self._farm.run(left, plan=plan, known=lambda: self._known))
+        solve = partial(self._farm.run, plan=plan, known=lambda: self._known)
+        if more is None:
+            return self._completed(solve(left))
+
+        def asked(grain: int) -> list[list[Job]]:
+            batches = more(grain)
+            return self._unanswered(batches) if batches else []
+
+        solve = partial(solve, more=asked)
+        return self._completed(solve(left), lambda: solve(asked(1)))
 
     def _as_they_come(self, batches: Iterator[Sequence[Job]]) -> Iterator[list[Job]]:
         """Yield what is not known of the first batch before the others are taken."""
@@ -113,14 +129,29 @@ class ReusingFarm(ForwardingFarm):
         """Add batches while outcomes are being read."""
         self._farm.submit(self._unanswered(batches))
 
-    def _completed(self, outcomes: Iterator[tuple[str, Outcome]]) -> Iterator[tuple[str, Outcome]]:
+    def _completed(
+        self, outcomes: Iterator[tuple[str, Outcome]], again: Callable[[], Iterator[tuple[str, Outcome]]] | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Yield each outcome once.
+
+        Args:
+            outcomes: Of the farm.
+            again: Sets it to work once more, on what can be solved now that the last answers were read.
+        """
         try:
             while True:
+                answered = False
                 while self._ready:
+                    answered = True
                     yield self._ready.popleft()
                 landed = next(outcomes, None)
                 if landed is None:
-                    return
+                    if self._ready:
+                        continue
+                    if again is None or not answered:
+                        return
+                    outcomes = again()
+                    continue
                 individual = landed[0].removesuffix(AGAIN)
                 received = self._received(individual, landed[1])
                 if received is None:

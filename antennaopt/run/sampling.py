@@ -1,31 +1,31 @@
 """Samples in a search: made copies of a generation's candidates are solved in rounds, and decide their fitness.
 
-All candidates of a run have the same deviations, from the run's seed. A round's copies of all candidates go to the farm
-together, and what follows is decided when all of them are back: the order of arrival decides nothing. See
-`antennaopt.search.robust` for the schedule, and for the fitness.
+All candidates of a run have the same deviations, from the run's seed. What follows a round is decided when all of its
+copies are back: the order of arrival decides nothing. See `antennaopt.search.robust` for the schedule, and for the
+fitness. Copies that a later round will need whatever comes back (`antennaopt.search.racing`) are given to the farm
+before a round is over, and the first ones while other candidates are still being solved.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.farm.interface import Solving
+from antennaopt.farm.batches import Job
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, for_checkpoint
-from antennaopt.run.progress import Progress
 from antennaopt.search.objectives import Ranking, shortfalls
 from antennaopt.search.perturbations import IN_A_SEARCH, deviations, impossible, perturbed
-from antennaopt.search.robust import Aim, Sample, kept, next_count, settled
+from antennaopt.search.racing import Race, Taken, beginning
+from antennaopt.search.robust import Aim, Sample
 from antennaopt.solve.figures import with_figures
 from antennaopt.solve.outcome import REPEATABLE, Outcome, fault_of
 from antennaopt.store.made import MadeCopy, of_sample_key, sample_key
+from antennaopt.unchecked import owned
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
-Designs = dict[tuple[str, int], dict[str, float]]
 FEWEST = 2
 """Places that matter, at least: as many candidates of a generation have all of their samples."""
 
@@ -34,14 +34,19 @@ WORTH = 4
 
 
 class Sampling:
-    """Takes samples of a generation whose candidates are solved."""
+    """Takes samples of a generation whose candidates are solved, or being solved.
+
+    Attributes:
+        plan: Of the copies, where it is not that of the antennas: copies have no limits of making, which are rules for
+            drawings. Else None; then copies can be solved along with the antennas.
+    """
 
     def __init__(self, experiment: Experiment, plan: Mapping[str, Any]) -> None:
         """Draw the deviations of the run.
 
         Args:
             experiment: With `tolerance.samples` above 0.
-            plan: Of the run's antennas. Copies have no limits of making, which are rules for drawings.
+            plan: Of the run's antennas.
         """
         assert experiment.tolerance is not None  # noqa: S101 - `sampling_of` looks
         self._tolerance, self._experiment = experiment.tolerance, experiment
@@ -51,15 +56,21 @@ class Sampling:
         self._aim = Aim(self._tolerance.aim, self._tolerance.samples, self._tolerance.quantile, order.worst)
         self._fewest = max(FEWEST, experiment.evolution.elites)
         self._least = experiment.evolution.population // WORTH
-        self._plan = {name: value for name, value in plan.items() if name != "limits"} if "limits" in plan else None
+        self.plan = {name: value for name, value in plan.items() if name != "limits"} if "limits" in plan else None
         self._solved: dict[str, Outcome] = {}
-        self._made: dict[str, list[MadeCopy]] = {}
-        self._seconds = 0.0
+        self._begin()
 
-    def spent(self) -> float:
-        """Return the time that the samples since the last call took, s, summed over the workers."""
-        spent, self._seconds = self._seconds, 0.0
-        return spent
+    def _begin(self) -> None:
+        """Begin a generation."""
+        self._race: Race | None = None
+        self._first: dict[tuple[float, ...], str] = {}
+        self._candidates: dict[str, Evaluation] = {}  # that are `ok`, one of each design
+        self._met: list[str] = []  # candidates whose design meets all goals
+        self._looked_at = 0
+        self._asked: dict[str, int] = {}  # samples that were asked for, of each candidate
+        self._under_way: dict[str, dict[str, float]] = {}  # designs of those that are not back, by their keys
+        self._due: list[Job] = []
+        self._made: dict[str, dict[int, MadeCopy]] = {}
 
     def held(self) -> dict[str, dict[str, Any]]:
         """Return what is solved of a generation that is not complete, for a checkpoint."""
@@ -80,112 +91,119 @@ class Sampling:
                 raise ValueError(f"the outcome of {name} is none that a farm gives: {fault or 'it is no sample'}")
             self._solved[name] = outcome
 
-    def carry_out(
-        self, block: Mapping[str, Evaluation], farm: Solving, batch_size: int | str, told: Progress
-    ) -> dict[str, Evaluation] | None:
-        """Sample a generation.
+    @property
+    def over(self) -> bool:
+        """Whether the generation has all of its samples."""
+        return self._race is not None and self._race.over
+
+    def due(self, block: Mapping[str, Evaluation], population: int, grain: int = 1) -> list[Job]:
+        """Return copies that are certain to be needed, and that no call returned before.
 
         Args:
-            block: Its candidates by id, all solved.
-            farm: Solves.
-            batch_size: Antennas a batch, or `auto`.
-            told: Is told of each round, and of each copy.
-
-        Returns:
-            The candidates with their samples, and the fitness of these; None when the farm was drained before.
+            block: Candidates by id that are complete, in an order that only grows.
+            population: Candidates of the generation.
+            grain: A multiple of this number is returned, others are kept for later: a device is slow on few.
         """
-        first: dict[tuple[float, ...], str] = {}
-        for name, one in block.items():
-            if one.outcome.ok:
-                first.setdefault(tuple(one.values.values()), name)
-        fitness = self._race({name: block[name] for name in first.values()}, farm, batch_size, told)
-        if fitness is None:
+        for name, one in islice(block.items(), self._looked_at, None):
+            if one.outcome.ok and self._first.setdefault(tuple(one.values.values()), name) == name:
+                self._candidates[name] = one
+                if _meets(one.shortfalls):
+                    self._met.append(name)
+        self._looked_at = len(block)
+        if self._looked_at < population:
+            count = beginning(
+                self._aim, len(self._met), population - len(block), fewest=self._fewest, least=self._least
+            )
+            for name in self._met:
+                self._ask(name, count)
+        else:
+            self._decide()
+        number = len(self._due) // grain * grain
+        due, self._due = self._due[:number], self._due[number:]
+        return due
+
+    def take(self, name: str, landed: Outcome) -> Outcome | None:
+        """Take in an outcome that the farm gave; None of what is no sample, or none that is under way.
+
+        Args:
+            name: Key that `due` gave it.
+            landed: As it came.
+        """
+        design = self._under_way.pop(name, None)
+        if design is None:
             return None
+        one = with_figures([Outcome.of(landed)], [design], self._experiment.figures, self._experiment.kind)[0]
+        self._keep(name, design, one)
+        return one
+
+    def finished(self, block: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+        """Return the candidates with their samples, and the fitness of these; the next generation may begin.
+
+        Args:
+            block: Candidates by id, all of them.
+        """
+        assert self._race is not None  # noqa: S101 - `over` is asked before
+        fitness = self._race.fitness()
+        found = {name: self._sampled(one, fitness) for name, one in block.items()}
         self._solved = {}
-        return {name: self._sampled(one, first.get(tuple(one.values.values())), fitness) for name, one in block.items()}
+        self._begin()
+        return found
 
-    def _sampled(self, one: Evaluation, original: str | None, fitness: Mapping[str, float]) -> Evaluation:
+    def _sampled(self, one: Evaluation, fitness: Mapping[str, float]) -> Evaluation:
+        original = self._first.get(tuple(one.values.values()))
         if original is None or not one.outcome.ok:
-            return replace(one, nominal_fitness=one.fitness)
-        made = tuple(self._made[original]) if original == one.candidate.individual else ()
-        return replace(one, nominal_fitness=one.fitness, fitness=fitness[original], samples=made)
+            return owned(Evaluation, vars(one) | {"nominal_fitness": one.fitness})
+        count = self._count_of(original) if original == one.candidate.individual else 0
+        samples = tuple(self._made[original][number] for number in range(1, count + 1))
+        found = {"nominal_fitness": one.fitness, "fitness": fitness[original], "samples": samples}
+        return owned(Evaluation, vars(one) | found)
 
-    def _race(
-        self, block: Mapping[str, Evaluation], farm: Solving, batch_size: int | str, told: Progress
-    ) -> dict[str, float] | None:
-        """Sample the candidates that can be among the best; return the fitness of all, None when interrupted."""
-        self._made = {name: [] for name in block}
-        racing, stops = list(block), []
-        nominal = {name: [(one.fitness, _meets(one.shortfalls))] for name, one in block.items()}
-        values = {name: self._aim.value(only) for name, only in nominal.items()}
-        begin = self._aim.beginners([sample for (sample,) in nominal.values()])
-        count = 0
-        while begin and count < self._aim.total:
-            bounds = {name: self._bounds(name) for name in racing}
-            share = math.ceil(begin / max(count, 1))
-            going = kept({name: values[name] for name in racing}, bounds, share, self._fewest, ties=count == 0)
-            stops.append(({name: values[name] for name in racing}, going))
-            racing = going
-            count = next_count(count, self._aim.total, len(racing), self._least)
-            if not self._round(racing, block, count, farm, batch_size, told):
-                return None
-            for name in racing:
-                values[name] = self._aim.value(self._counted(name) or nominal[name])
-        final = {name: values[name] for name in racing}
-        for then, going in reversed(stops):
-            went_on = [(then[name], final[name]) for name in going]
-            for name in then.keys() - set(going):
-                final[name] = settled(then[name], self._bounds(name)[0], went_on, self._aim.ceiling)
-        return final
+    def _count_of(self, name: str) -> int:
+        """Return how many samples the race took of a candidate."""
+        taken = self._race.taken.get(name, Taken()) if self._race is not None else Taken()
+        return len(taken.counted) + taken.lost
 
-    def _round(
-        self,
-        racing: Sequence[str],
-        block: Mapping[str, Evaluation],
-        count: int,
-        farm: Solving,
-        batch_size: int | str,
-        told: Progress,
-    ) -> bool:
-        """Solve the samples up to a number of all candidates at once; return whether all were solved."""
-        designs: Designs = {}
-        for name in racing:
-            design = self._experiment.design(block[name].values)
-            for number in range(len(self._made[name]) + 1, count + 1):
-                designs[name, number] = perturbed(self._tolerance, design, self._drawn[number - 1])
-        self._solve(designs, farm, batch_size, told)
-        if any(sample_key(*key) not in self._solved for key in designs):
-            return False
-        for key, design in designs.items():
-            self._made[key[0]].append(self._copy(key[1], design, self._solved[sample_key(*key)]))
-        return True
+    def _decide(self) -> None:
+        """Ask for the copies of the round, and of later ones what is certain; begin the next where one is complete."""
+        if self._race is None:
+            designs = {name: (one.fitness, _meets(one.shortfalls)) for name, one in self._candidates.items()}
+            self._race = Race(self._aim, designs, fewest=self._fewest, least=self._least)
+        race = self._race
+        while not race.over:
+            for name in race.racing:
+                self._ask(name, race.count)
+            taken = {name: self._taken(name, race.count) for name in race.racing}
+            if any(one.open for one in taken.values()):
+                names, count = race.certain(taken)
+                for name in names:
+                    self._ask(name, count)
+                return
+            race.next(taken)
 
-    def _solve(self, designs: Designs, farm: Solving, batch_size: int | str, told: Progress) -> None:
-        jobs = {}
-        for key, design in designs.items():
-            name = sample_key(*key)
-            if name in self._solved:
-                continue
-            fault = impossible(self._tolerance, design)
-            if fault is None:
-                jobs[name] = design
-            else:
-                self._solved[name] = Outcome(status="infeasible", error=fault)
-        if not jobs:
+    def _ask(self, name: str, count: int) -> None:
+        """Ask for the samples of a candidate up to a number."""
+        before = self._asked.get(name, 0)
+        if before >= count:
             return
-        told.samples_started(len(jobs))
-        for name, landed in farm.run(farm.cut(list(jobs.items()), batch_size), plan=self._plan):
-            if name not in jobs:
-                continue
-            one = with_figures([Outcome.of(landed)], [jobs[name]], self._experiment.figures, self._experiment.kind)[0]
-            self._solved[name] = one.without(*NOT_KEPT)
-            self._seconds += one.seconds or 0.0
-            told.evaluated(one)
+        nominal = self._experiment.design(self._candidates[name].values)
+        for number in range(before + 1, count + 1):
+            key, design = sample_key(name, number), perturbed(self._tolerance, nominal, self._drawn[number - 1])
+            if key in self._solved:
+                self._keep(key, design, self._solved[key])
+            elif (fault := impossible(self._tolerance, design)) is not None:
+                self._keep(key, design, Outcome(status="infeasible", error=fault))
+            else:
+                self._under_way[key] = design
+                self._due.append((key, design))
+        self._asked[name] = count
 
-    def _copy(self, number: int, design: dict[str, float], outcome: Outcome) -> MadeCopy:
+    def _keep(self, key: str, design: dict[str, float], outcome: Outcome) -> None:
+        """Note a copy that is solved."""
+        name, number = of_sample_key(key) or ("", 0)
         missed = shortfalls(outcome, self._experiment.goals)
         met = outcome.ok and _meets(missed)
-        return MadeCopy(
+        self._solved[key] = outcome = outcome.without(*NOT_KEPT)
+        self._made.setdefault(name, {})[number] = MadeCopy(
             sample=number,
             design={name: design[name] for name in self._tolerance.entries},
             outcome=outcome,
@@ -194,13 +212,11 @@ class Sampling:
             met=met if outcome.status in REPEATABLE else None,
         )
 
-    def _counted(self, name: str) -> list[Sample]:
-        return [(one.fitness, bool(one.met)) for one in self._made[name] if one.counts]
-
-    def _bounds(self, name: str) -> tuple[float, float]:
-        counted = self._counted(name)
-        lost = len(self._made[name]) - len(counted)
-        return self._aim.least(counted, lost), self._aim.most(counted, lost)
+    def _taken(self, name: str, count: int) -> Taken:
+        made = self._made.get(name, {})
+        copies = [made[number] for number in range(1, count + 1) if number in made]
+        counted: list[Sample] = [(one.fitness, bool(one.met)) for one in copies if one.counts]
+        return Taken(counted=counted, lost=len(copies) - len(counted), open=count - len(copies))
 
 
 def _meets(missed: Sequence[float]) -> bool:

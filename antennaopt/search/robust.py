@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from antennaopt.search.objectives import PENALTY_FACTORS, WORST_SHORTFALL_DB
 
@@ -138,7 +139,22 @@ def kept(
     return [name for name in best if bounds[name][0] <= limit]
 
 
-def settled(value: float, least: float, went_on: Sequence[tuple[float, float]], ceiling: float) -> float:
+def moved(went_on: Sequence[tuple[float, float]], ceiling: float) -> tuple[float, float]:
+    """Return how further samples moved the better half of the candidates that took them, for `settled`.
+
+    Args:
+        went_on: Of those that went on their value then, and what it came to.
+        ceiling: Largest fitness there is.
+
+    Returns:
+        The largest value that the better half had before, and by how much the largest is higher after.
+    """
+    better = sorted(went_on, key=itemgetter(1))[: (len(went_on) + 1) // 2]
+    before = max((then for then, _ in better), default=ceiling)
+    return before, max((final for _, final in better), default=ceiling) - before
+
+
+def settled(value: float, least: float, movement: tuple[float, float], ceiling: float) -> float:
     """Return the fitness of a candidate whose sampling stopped before its last sample.
 
     All candidates have the same samples. So further samples would have changed its value about as they changed those of
@@ -148,12 +164,10 @@ def settled(value: float, least: float, went_on: Sequence[tuple[float, float]], 
     Args:
         value: When it stopped.
         least: Least fitness that it can come to.
-        went_on: Of those that went on their value then, and what it came to.
+        movement: From `moved`, of those that went on.
         ceiling: Largest fitness there is.
     """
-    better = sorted(went_on, key=lambda pair: pair[1])[: (len(went_on) + 1) // 2]
-    before = max((then for then, _ in better), default=ceiling)
-    change = max((final for _, final in better), default=ceiling) - before
+    before, change = movement
     if change <= 0.0 or before >= ceiling:
         return max(value, least)
     return max(value + change * max(ceiling - value, 0.0) / (ceiling - before), least)

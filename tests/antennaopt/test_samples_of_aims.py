@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from antennaopt.search.robust import Aim, kept, next_count, settled
+from antennaopt.search.robust import Aim, kept, moved, next_count, settled
 
 KINDS = [("yield", None), ("mean", None), ("worst", None), ("quantile", 0.9), ("quantile", 0.5)]
 SAMPLES = [(0.0, True), (4.0, False), (1.0, False), (0.0, True)]
@@ -89,11 +89,11 @@ def test_the_best_go_on_and_those_with_a_settled_place_do_not():
 
 def test_who_stopped_stays_behind_the_better_half_and_in_order():
     went_on = [(1.0, 30.0), (2.0, 40.0), (2.0, 99.0), (1.5, 95.0)]
-    found = [settled(value, 0.0, went_on, 100.0) for value in (2.0, 3.0, 50.0, 99.9)]
+    found = [settled(value, 0.0, moved(went_on, 100.0), 100.0) for value in (2.0, 3.0, 50.0, 99.9)]
     assert found[0] == 40.0
     assert found == sorted(found)
     assert len({*found}) == 4
     assert found[-1] < 100.0
-    assert settled(3.0, 0.0, [(2.0, 1.0)], 100.0) == 3.0
-    assert settled(3.0, 7.0, [(2.0, 1.0)], 100.0) == 7.0
-    assert settled(100.0, 0.0, went_on, 100.0) == 100.0
+    assert settled(3.0, 0.0, moved([(2.0, 1.0)], 100.0), 100.0) == 3.0
+    assert settled(3.0, 7.0, moved([(2.0, 1.0)], 100.0), 100.0) == 7.0
+    assert settled(100.0, 0.0, moved(went_on, 100.0), 100.0) == 100.0

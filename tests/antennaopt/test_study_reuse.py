@@ -117,6 +117,23 @@ def test_batches_that_are_sent_before_the_others_are_bred_are_looked_up_too(tmp_
     assert checkpoints(full) == checkpoints(none)
 
 
+def test_a_search_with_samples_is_answered_from_a_full_cache(tmp_path, stepped):
+    """Also where nothing is left to be solved while copies are asked for, candidates and copies in turns."""
+    samples = {"samples": 4, "final_samples": 0, "of": {"lens.radius": {"sigma": "0.05 mm"}}}
+    goals = [{"metric": "directivity_dbi", "at_least": 9.0}]
+    about = {"evolution": SHORT, "objective": goals, "tolerance": samples}
+    none = carried_out(tmp_path / "none", "off", **about)
+    made = table(none, "samples")
+    assert len(made) > 8
+    assert len(stepped) == none.evaluations + len(made)
+    for place in range(2):
+        again = carried_out(tmp_path / str(place), tmp_path / "cache", **about)
+        assert len(stepped) == 2 * (none.evaluations + len(made))
+        pd.testing.assert_frame_equal(table(again), table(none), check_exact=True)
+        pd.testing.assert_frame_equal(table(again, "samples"), made, check_exact=True)
+        assert checkpoints(again) == checkpoints(none)
+
+
 def another_version(monkeypatch):
     monkeypatch.setattr(arithmetic, "solver_version", lambda: "0.1.0+another")
 
