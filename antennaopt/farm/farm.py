@@ -172,6 +172,8 @@ class PoolFarm:
                     return
                 for result in self.pool.results(TICK_S):
                     is_trial = self._landed(result)
+                    if self.device is not None and self._waiting and "outcomes" in (result.reply or {}):
+                        self._launch()  # reading a device's batch takes 20 ms; the next one need not wait for that
                     if not is_trial:
                         yield from self._handler.handle(result)
                 self._dispatcher.refresh(self.pool.workers())
