@@ -4,7 +4,8 @@
 
 Whole runs of `benchmarks/hundred_thousand.toml` whose antennas are not solved: the driver is real, the worker is a
 clock. Time is the processor time of the driver's thread, and what it waits for the device. So other processes of the
-machine hardly count, and no GPU is needed. The device has 132 multiprocessors, each of which steps an antenna at a
+machine hardly count, and no GPU is needed. The driver's other threads, which share its interpreter, do not count
+either: `--slowness 2` counts its time twice. The device has 132 multiprocessors, each of which steps an antenna at a
 time, and takes two batches: their host works on one at a time, before and after stepping. Its paces are those of one
 H100 with this file (`PREPARED_S` to `STEP_S`).
 
@@ -69,9 +70,14 @@ class MadeUpDevice(Pool):
         log: Of each batch its size, and when it was sent, stepped, done, s.
     """
 
-    def __init__(self, plan: Mapping[str, Any]) -> None:
-        """Start at time 0."""
-        self._plan = {**plan, "frequencies_hz": plan["frequencies"]}
+    def __init__(self, plan: Mapping[str, Any], slowness: float) -> None:
+        """Start at time 0.
+
+        Args:
+            plan: Of the antennas.
+            slowness: By which the driver's processor time is multiplied.
+        """
+        self._plan, self._slowness = {**plan, "frequencies_hz": plan["frequencies"]}, slowness
         self._waited, self._apart = 0.0, time.thread_time()
         self._free = [0.0] * DEVICE["wave"]
         self._busy: list[tuple[float, float]] = []
@@ -82,7 +88,7 @@ class MadeUpDevice(Pool):
     @property
     def now(self) -> float:
         """Time on this clock, s."""
-        return self._waited + time.thread_time() - self._apart
+        return self._waited + self._slowness * (time.thread_time() - self._apart)
 
     def _host(self, after: float, seconds: float) -> float:
         """Keep the host busy in its first gap that is long enough; return until when."""
@@ -150,13 +156,15 @@ def _steps(design: Mapping[str, float]) -> int:
     return 143 * (14 + int(1e9 * design["lens.radii.0"]) % 9)
 
 
-def measure(samples: int, generations: int, changes: Sequence[str]) -> tuple[dict[str, Any], list[Any]]:
+def measure(
+    samples: int, generations: int, changes: Sequence[str], slowness: float = 1.0
+) -> tuple[dict[str, Any], list[Any]]:
     """Carry a search out and return what it came to, and the log of its device."""
     changes = [*CHANGES, f"tolerance.samples={samples}", f"evolution.generations={generations}", *changes]
     experiment, pools = load_experiment(STUDY, changes), []
 
     def opened(experiment: Any, *, plan: Mapping[str, Any], **how: Any) -> AbstractContextManager[Farm]:
-        pools.append(MadeUpDevice(plan))
+        pools.append(MadeUpDevice(plan, slowness))
         return PoolFarm(pools[0], (null_evaluate, experiment.family, "cuda"), plan)
 
     with tempfile.TemporaryDirectory() as root:
@@ -166,6 +174,7 @@ def measure(samples: int, generations: int, changes: Sequence[str]) -> tuple[dic
     seconds = pool.log[-1][4] - pool.log[0][1]
     solves = summary.evaluations + summary.samples
     row = {
+        "slowness": slowness,
         "samples": summary.samples,
         "candidates": summary.evaluations,
         "solves": solves,
@@ -191,13 +200,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generations", type=int, default=26)
     parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--slowness", type=float, default=1.0, help="of the driver: 2 counts its time twice")
     parser.add_argument("--rounds", action="store_true", help="print when batches were sent, stepped and done")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the experiment")
     parser.add_argument("--json", type=Path, help="file for the figures")
     given = parser.parse_args()
     rows = []
     for samples in (0, given.samples):
-        row, log = measure(samples, given.generations, given.set)
+        row, log = measure(samples, given.generations, given.set, given.slowness)
         print(json.dumps(row), flush=True)
         rows.append(row)
         for count, *times in log if given.rounds else ():

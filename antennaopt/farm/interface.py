@@ -20,8 +20,8 @@ Known = Callable[[], bytes]
 """Returns the cells that are known now, see `antennaopt.solve.recognition.beginnings`."""
 
 More = Callable[[int], Sequence[Sequence[Job]]]
-"""Returns batches that can be solved from now on, in whole multiples of a number of antennas; none where there are no
-more for the moment. A farm calls it whenever it has a free place and nothing waits."""
+"""Returns batches that can be solved from now on, if possible a multiple of a number of antennas; none where there are
+no more for the moment. A farm calls it whenever it has a free place and nothing waits."""
 
 FailureKind = Literal["error", "timeout", "lost", "killed", "returned"]
 

@@ -102,7 +102,8 @@ class Sampling:
         Args:
             block: Candidates by id that are complete, in an order that only grows.
             population: Candidates of the generation.
-            grain: A multiple of this number is returned, others are kept for later: a device is slow on few.
+            grain: A multiple of this number is returned, others are kept for later, if there may be more by then: a
+                device is slow on few.
         """
         for name, one in islice(block.items(), self._looked_at, None):
             if one.outcome.ok and self._first.setdefault(tuple(one.values.values()), name) == name:
@@ -118,7 +119,8 @@ class Sampling:
                 self._ask(name, count)
         else:
             self._decide()
-        number = len(self._due) // grain * grain
+        last = self._race is not None and self._race.count >= self._aim.total  # no others will be due
+        number = len(self._due) if last else len(self._due) // grain * grain
         due, self._due = self._due[:number], self._due[number:]
         return due
 
