@@ -1,6 +1,8 @@
-"""Tables of what several devices of one host do: a study of many antennas, and one large lattice."""
+"""Tables of what devices do: a study of many antennas, one for its yield, and one large lattice on several."""
 
 from __future__ import annotations
+
+from statistics import median
 
 from stored_rows import cells, giga, percent, read, rows
 from validation_tables import table
@@ -40,3 +42,36 @@ def lattice_devices() -> str:
             "equal" if row["same_bits"] else "**differ**",
         ])  # fmt: skip
     return table(["card", "cells", "devices", "planes of each", "G cell-steps/s", "over one", "target", "bits"], lines)
+
+
+def yield_rounds() -> str:
+    """Return antennas a second of a yield study against the same search without samples, on a made-up device."""
+    found, lines = rows("cpu/yield_rounds"), []
+    for name, slowness in dict.fromkeys((row["name"], row["slowness"]) for row in found):
+        own = [row for row in found if (row["name"], row["slowness"]) == (name, slowness)]
+        plain, sampled = ([row for row in own if bool(row["samples"]) == taken] for taken in (False, True))
+        shares = [one["antennas_per_s"] / other["antennas_per_s"] for one, other in zip(sampled, plain, strict=True)]
+        rates = (f"{median(row['antennas_per_s'] for row in part):.0f}" for part in (plain, sampled))
+        lines.append([
+            name, f"{slowness:g}", *rates,
+            f"{median(shares):.1%} ({min(shares):.1%} to {max(shares):.1%})",
+            percent(median(row["stepping_share"] for row in sampled)),
+            f"{sampled[0]['solves'] / sampled[0]['candidates']:.2f}",
+        ])  # fmt: skip
+    return table([
+        "", "driver's time counted", "antennas/s without samples", "of the yield study", "share",
+        "time in which it steps", "solves a candidate",
+    ], lines)  # fmt: skip
+
+
+def yield_generation() -> str:
+    """Return where the time of a generation of a yield study went on a device, before rounds overlapped."""
+    (study,) = (row for row in rows("h100/yield_share") if row["samples"])
+    lines = []
+    for number, one in list(enumerate(study["generations_split"]))[-3:]:
+        rounds = zip(one["copies"], one["rounds_s"], strict=True)
+        lines.append([
+            str(number), f"{one['candidates_s']:.2f} s", ", ".join(f"{copies} in {s:.2f} s" for copies, s in rounds),
+            f"{one['seconds']:.2f} s",
+        ])  # fmt: skip
+    return table(["generation", "1,056 candidates", "rounds of copies", "all"], lines)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from device_tables import lattice_devices, study_devices
+from device_tables import lattice_devices, study_devices, yield_generation, yield_rounds
 from farm_tables import (
     commands_table,
     compared_table,
@@ -441,6 +441,8 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "long step"): partial(whole_studies, "h100/study_long_step"),
     (PAGE, "ordered"): partial(whole_studies, "h100/study_ordered"),
     (PAGE, "gaps"): gaps_table,
+    (PAGE, "yield generation"): yield_generation,
+    (PAGE, "yield rounds"): yield_rounds,
     (PAGE, "commands"): commands_table,
     (PAGE, "study on devices"): study_devices,
     (PAGE, "first run"): first_run_table,

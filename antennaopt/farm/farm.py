@@ -266,6 +266,7 @@ class PoolFarm:
     def _abandon(self) -> None:
         """Forget what waits and what is in flight; trial batches go on, so that speeds are known in the end."""
         self._waiting.clear()
+        self._more = None
         self.pool.cancel(self._in_flight.values())
         self._in_flight.clear()
         self._dispatcher.all_landed({address for _, address in self._trials.values()})

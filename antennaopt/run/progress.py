@@ -96,7 +96,7 @@ class Progress:
         """Count one antenna as solved, with its outcome."""
 
     def samples_started(self, to_solve: int) -> None:
-        """Begin a round of `to_solve` made copies of the generation's candidates."""
+        """Send `to_solve` made copies more of the generation's candidates."""
 
     def generation_done(self, report: GenerationReport) -> None:
         """Close a generation."""
@@ -175,6 +175,7 @@ class Bar(Progress):
             transient=True,
         )
         self._task: Any = None
+        self._total = 0
 
     def note(self, text: str) -> None:
         """Print the line above the bar."""
@@ -185,8 +186,10 @@ class Bar(Progress):
         self._begin(f"generation {generation + 1}", to_solve)
 
     def samples_started(self, to_solve: int) -> None:
-        """Start the bar again."""
-        self._begin("samples", to_solve)
+        """Make the bar longer: copies are solved along with candidates."""
+        self._total += to_solve
+        if self._task is not None:
+            self._bar.update(self._task, total=self._total)
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Move the bar."""
@@ -221,7 +224,7 @@ class Bar(Progress):
         self._bar.start()
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(text, total=max(total, 1))
+        self._task, self._total = self._bar.add_task(text, total=max(total, 1)), total
 
 
 def for_terminal(*, quiet: bool = False) -> Progress:
@@ -288,7 +291,7 @@ class EventPublisher(Progress):
         self._tell(log=False)
 
     def samples_started(self, to_solve: int) -> None:
-        """Add a round of samples to the generation under way."""
+        """Add copies to the generation under way."""
         self._inner.samples_started(to_solve)
         self._to_solve += to_solve
         self._tell(log=False)

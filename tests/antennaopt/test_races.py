@@ -1,4 +1,4 @@
-"""Rounds of samples that overlap: what is certain before a round is over, and that nothing which is stored depends on it.
+"""Rounds of samples that overlap: what is certain before a round is over, and that no stored bit depends on it.
 
 The bowl of `cheap_lens` has 30 dBi at radii of 12, 13, 14, 15 mm, and 1/20 dB less a square millimetre of deviation.
 """
@@ -47,8 +47,9 @@ def taken(samples, count, back):
 def test_what_is_certain_comes_true_whatever_the_open_samples_come_to(kind, quantile, total, least):
     """With three samples the place of some is settled after two, so that they are not sampled on."""
     order, early = random.Random(f"{kind}{total}{least}"), 0
+    shares = [0.1, 0.3, 0.9] if total == 3 else [0.3, 0.9, 1.0]
     for _ in range(25):
-        samples = {f"c{place:02d}": drawn(order, order.choice([0.1, 0.3, 0.9] if total == 3 else [0.3, 0.9, 1.0]), total) for place in range(30)}
+        samples = {f"c{place:02d}": drawn(order, order.choice(shares), total) for place in range(30)}
         designs = {name: (0.0, True) if order.random() < 0.8 else (5.0, False) for name in samples}
         race = Race(Aim(kind, total, quantile), designs, fewest=FEWEST, least=least)
         while not race.over:
@@ -168,4 +169,3 @@ def test_a_farm_asks_for_more_where_a_place_is_free_and_nothing_waits():
     for _ in farm.run([[("d", design)], [("e", design)]], more=more):
         farm.drain()
     assert len(asked) == 0
-
