@@ -85,7 +85,7 @@ def test_an_antenna_is_the_same_alone_and_in_a_batch(monkeypatch: pytest.MonkeyP
     shape = {"columns": 3, "planes": 3, "warps": 4, "rows": 4}
     together = chained(monkeypatch, batch, "float32", turn, chains=2, **shape)
     assert [one.steps for one, _ in together] == [18, 15, 27]
-    other = {"columns": 2, "planes": 2, "warps": 3, "rows": 5, "keep_lane": 1}
+    other = {"columns": 2, "planes": 2, "warps": 3, "rows": 5}
     for (found, taken), one in zip(together, batch, strict=True):
         ((alone, taken_alone),) = chained(monkeypatch, [one], "float32", turn, **other)
         for name in ("final", "sums", "energy"):

@@ -58,7 +58,6 @@ class YeeResidentPlan:
         ahead_z: Whether other memories along z are read a row ahead.
         columns: A lane.
         chains: Antennas at a time where blocks are no clusters; 0 where they are.
-        keep_lane: Whether a lane's slopes and filters along x stay in registers for a phase.
     """
 
     cluster: int
@@ -78,7 +77,6 @@ class YeeResidentPlan:
     ahead_z: bool = True
     columns: int = 2
     chains: int = 0
-    keep_lane: bool = False
 
     @property
     def threads(self) -> int:
@@ -106,7 +104,6 @@ class YeeResidentPlan:
             "keep_media",
             "ahead_z",
             "columns",
-            "keep_lane",
         )
         settings = {name.upper(): int(getattr(self, name)) for name in names}
         more = {"SPREAD": int(self.chains > 0), "TAPS": self.taps, "TRACE": TRACE}
@@ -181,7 +178,6 @@ class Choice:
         spread: Whether blocks are no clusters.
         columns: A lane; of blocks that are no clusters.
         chains: Antennas at a time; likewise.
-        keep_lane: Whether a lane's slopes and filters along x stay in registers for a phase.
     """
 
     cluster: int | None = None
@@ -194,7 +190,6 @@ class Choice:
     spread: int | None = None
     columns: int | None = None
     chains: int | None = None
-    keep_lane: int | None = None
 
 
 def plan_yee(
@@ -319,7 +314,6 @@ def _made(
         number=number,
         shared_bytes=limits.shared_bytes - _RESERVED,
         ahead_z=not chains if given.ahead_z is None else bool(given.ahead_z),
-        keep_lane=bool(given.keep_lane),
     )
     return _filled(made, given.held_z, given.keep_media) if made.least_bytes <= made.shared_bytes else None
 

@@ -25,30 +25,10 @@ template <int PHASE> __device__ inline void read_z(const Warp &g, int m, Columns
 #endif
 }
 
-// What is the same in all rows of a lane, where there are registers for it in a phase.
-struct Lane {
-    Columns slope;
-    Two filter, air;
-};
-template <int PHASE> __device__ inline Lane kept_lane(const Warp &g) {
-    const Shared &s = shared();
-    Lane kept = {};
-    if (!KEEP_LANE) return kept;
-    kept.slope = s.slope_x[PHASE][g.lane];
-    if (LANES_X) kept.filter = s.filter_x[PHASE][g.at_x < 0 ? LANES_X : g.at_x];
-    if (PHASE) kept.air = s.air[g.lane];
-    return kept;
-}
-
-template <int PHASE> __device__ inline void layers(const Warp &g, int m, Columns *psi, const Lane &kept, Differences &d) {
+template <int PHASE> __device__ inline void layers(const Warp &g, int m, Columns *psi, Differences &d) {
     Shared &s = shared();
 #if LANES_X
-    if (KEEP_LANE) {  // no branch: a lane in no layer has b = c = 0, and memories that are zero
-        Columns *at = &s.psi_x[2 * PHASE][m][g.warp][g.at_x < 0 ? LANES_X : g.at_x];
-        Columns first = at[0], second = at[CELLS * WARPS * (LANES_X + 1)];
-        stretch(first, kept.filter, d.zx), stretch(second, kept.filter, d.yx);
-        if (g.at_x >= 0) at[0] = first, at[CELLS * WARPS * (LANES_X + 1)] = second;
-    } else if (g.at_x >= 0) {
+    if (g.at_x >= 0) {
         const Two f = s.filter_x[PHASE][g.at_x];
         Columns *at = &s.psi_x[2 * PHASE][m][g.warp][g.at_x];
         stretch(at[0], f, d.zx);
@@ -77,9 +57,9 @@ struct Slopes {
     Columns x;
     real y, z;
 };
-template <int PHASE> __device__ inline Slopes slopes(const Warp &g, int m, const Lane &kept) {
+template <int PHASE> __device__ inline Slopes slopes(const Warp &g, int m) {
     const Shared &s = shared();
-    return {KEEP_LANE ? kept.slope : s.slope_x[PHASE][g.lane], s.along_y[PHASE][g.warp * ROWS + m % ROWS].slope, s.along_z[PHASE][m / ROWS].slope};
+    return {s.slope_x[PHASE][g.lane], s.along_y[PHASE][g.warp * ROWS + m % ROWS].slope, s.along_z[PHASE][m / ROWS].slope};
 }
 
 // ca and cb of a medium; tables that are too long stay in device memory.
@@ -95,8 +75,8 @@ __device__ inline Edges edges_of(const Warp &g, int c, int m) {
     return shared().edges.of(c, g.rank * PLANES + m / ROWS, g.warp * ROWS + m % ROWS, g.lane);
 #endif
 }
-__device__ inline void update_e(Patch &f, const Warp &g, int m, const Lane &kept, const Differences &d) {
-    const Slopes by = slopes<1>(g, m, kept);
+__device__ inline void update_e(Patch &f, const Warp &g, int m, const Differences &d) {
+    const Slopes by = slopes<1>(g, m);
     real of[3][COLUMNS];
 #pragma unroll
     for (int j = 0; j < COLUMNS; ++j) {
@@ -105,7 +85,7 @@ __device__ inline void update_e(Patch &f, const Warp &g, int m, const Lane &kept
         of[2][j] = by.x.at[j] * d.yx[j] - rounded(by.y, d.xy[j]);
     }
     if (plain(g, m)) {
-        const Two air = KEEP_LANE ? kept.air : shared().air[g.lane];
+        const Two air = shared().air[g.lane];
 #pragma unroll
         for (int j = 0; j < COLUMNS; ++j) {
             f.ex[m][j] += air.a.at[j] * of[0][j];

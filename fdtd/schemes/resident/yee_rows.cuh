@@ -19,7 +19,6 @@ __device__ inline void form_h(Patch &f, const Warp &g, int turn, Arrival &coming
     Shared &s = shared();
     const bool after = g.warp < WARPS - 1, above = g.rank < CLUSTER - 1;
     expect_plane(g, E_ABOVE, above);
-    const Lane kept = kept_lane<0>(g);
     Columns psi[2], next[2];
     if (AHEAD_Z) read_z<0>(g, turn_of_h(0), psi);
 #pragma unroll
@@ -47,8 +46,8 @@ __device__ inline void form_h(Patch &f, const Warp &g, int turn, Arrival &coming
             d.zx[q] = (q + 1 < COLUMNS ? f.ez[m][(q + 1) % COLUMNS] : zx) - f.ez[m][q];
             d.yx[q] = (q + 1 < COLUMNS ? f.ey[m][(q + 1) % COLUMNS] : yx) - f.ey[m][q];
         }
-        layers<0>(g, m, psi, kept, d);
-        const Slopes by = slopes<0>(g, m, kept);
+        layers<0>(g, m, psi, d);
+        const Slopes by = slopes<0>(g, m);
 #pragma unroll
         for (int j = 0; j < COLUMNS; ++j) {
             f.hx[m][j] = f.hx[m][j] + by.z * d.yz[j] - by.y * d.zy[j];
@@ -65,7 +64,6 @@ __device__ inline void form_e(Patch &f, const Warp &g, int turn, Arrival &coming
     Shared &s = shared();
     const bool before = g.warp > 0, below = g.rank > 0;
     expect_plane(g, H_BELOW, below);
-    const Lane kept = kept_lane<1>(g);
     Columns psi[2], next[2];
     if (AHEAD_Z) read_z<1>(g, turn_of_e(0), psi);
 #pragma unroll
@@ -94,8 +92,8 @@ __device__ inline void form_e(Patch &f, const Warp &g, int turn, Arrival &coming
             d.zx[q] = f.hz[m][q] - (q > 0 ? f.hz[m][(q + LAST) % COLUMNS] : zx);
             d.yx[q] = f.hy[m][q] - (q > 0 ? f.hy[m][(q + LAST) % COLUMNS] : yx);
         }
-        layers<1>(g, m, psi, kept, d);
-        update_e(f, g, m, kept, d);
+        layers<1>(g, m, psi, d);
+        update_e(f, g, m, d);
         if (SPREAD && z == 0 && at_once) send_row<E_ABOVE>(g, y, {all_of(f.ex[m]), all_of(f.ey[m])}, turn + 1);
         if (AHEAD_Z) psi[0] = next[0], psi[1] = next[1];
     }

@@ -59,7 +59,6 @@ __device__ inline void lay_out_tables(int antenna) {
 #if LANES_X
         const int at = lane_x(antenna, lane);
         if (at >= 0) s.filter_x[phase][at] = {entries(1), entries(2)};
-        if (lane == 0) s.filter_x[phase][LANES_X] = {};  // of all lanes that lie in no layer
 #endif
     }
     const int end = count(antenna, END_X);
