@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from antennaopt.cli.bench_runner import Figure, Sink, bench_options, with_source
-from antennaopt.cli.options import backend_option
+from antennaopt.cli.options import backend_option, warnings_as_lines
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import check_devices, chosen_backend
@@ -328,9 +328,9 @@ def devices(
         raise DeviceError(f"bench devices needs a machine with CUDA devices, and {what}") from problem
     asked = counts or tuple(count for count in (1, 2, 4, 8) if count <= there)
     check_devices(max(asked))
-    out.finish(
-        bench_devices(asked, sizes, precision=precision, repeat=repeat, steps=steps, told=out.told), _devices_table
-    )
+    with warnings_as_lines():
+        rows = bench_devices(asked, sizes, precision=precision, repeat=repeat, steps=steps, told=out.told)
+    out.finish(rows, _devices_table)
 
 
 def _devices_table(rows: Sequence[Mapping[str, Any]]) -> str:

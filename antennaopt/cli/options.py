@@ -7,7 +7,9 @@ import json
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +221,22 @@ def warn(lines: Iterable[str]) -> None:
     """Print warnings on stderr, one line each."""
     for line in lines:
         print(f"warning: {one_line(line)}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_lines(*, quiet: bool = False) -> Iterator[None]:
+    """Print a `UserWarning` of the solver as a line of its own, or not at all; others stay as they are."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, UserWarning):
+                usual(message, category, *where, **more)
+            elif not quiet:
+                warn([str(message)])
+
+        warnings.showwarning = show
+        yield
 
 
 def write_out(file: str, text: str) -> None:

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antennaopt.cli.geometry import Antenna
-from antennaopt.cli.options import backend_option, json_option, quiet_option, set_option, warn, write_json
+from antennaopt.cli.options import (
+    backend_option,
+    json_option,
+    quiet_option,
+    set_option,
+    warn,
+    warnings_as_lines,
+    write_json,
+)
 from antennaopt.cli.outputs import Outputs, file_options
 from antennaopt.errors import ConfigurationError, TooManyFailuresError
 from antennaopt.quantities import duration
@@ -102,16 +110,17 @@ def simulate(
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
     if extrapolate and not quiet and subject.experiment.kind.spatial is None:
         warn(order_warnings(ordered_as(subject.experiment.kind)))
-    simulated = solve_one(
-        subject,
-        backend=name,
-        extrapolate=extrapolate,
-        fields=outputs.need_fields,
-        film=outputs.need_film,
-        sphere=bool(outputs.far_field.files),
-        devices=devices,
-        working=partial(working, quiet=quiet),
-    )
+    with warnings_as_lines(quiet=quiet):
+        simulated = solve_one(
+            subject,
+            backend=name,
+            extrapolate=extrapolate,
+            fields=outputs.need_fields,
+            film=outputs.need_film,
+            sphere=bool(outputs.far_field.files),
+            devices=devices,
+            working=partial(working, quiet=quiet),
+        )
     outcome, result = simulated.outcome, simulated.to_dict()
     write_json(json_file, result, allow_nan=False)
     _refuse_failed(outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import antennaopt as ao
+from antennaopt.cli.options import warnings_as_lines
 from antennaopt.errors import ConfigurationError
 from fdtd.backends.cuda import present
 from fdtd.errors import DeviceError
@@ -54,6 +56,46 @@ def test_they_come_to_the_solver(call: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("antennaopt.solve.capacity.check_capacity", lambda *_: None)
     assert call("simulate", PATCH, "--backend", "cuda", "--devices", "3")[0] == 130
     assert asked == [("cuda", 3)]
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+@pytest.mark.parametrize("quiet", [False, True])
+def test_warnings_of_the_solver_are_lines(call: Any, monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    """Devices that cannot reach each other: one line without a place in the code, none under --quiet."""
+    devices_of(4, monkeypatch)
+
+    def solve_batch(*_: Any, **__: Any) -> Any:
+        warnings.warn("device 0 cannot reach\nthe memory of device 1", UserWarning, stacklevel=2)
+        raise DeviceError("that is all")
+
+    monkeypatch.setattr("antennaopt.solve.yee.solve_batch", solve_batch)
+    monkeypatch.setattr("antennaopt.solve.capacity.check_capacity", lambda *_: None)
+    given = ("simulate", PATCH, "--backend", "cuda", "--devices", "3", *(["--quiet"] if quiet else []))
+    code, out, err = call(*given)
+    assert (code, out) == (5, "")
+    found = [line for line in err.splitlines() if "cannot reach" in line]
+    assert found == ([] if quiet else ["warning: device 0 cannot reach the memory of device 1"])
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_warnings_of_a_bench_are_lines(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices_of(2, monkeypatch)
+
+    def bench_devices(*_: Any, **__: Any) -> Any:
+        warnings.warn("device 0 cannot reach the memory of device 1", UserWarning, stacklevel=2)
+        raise DeviceError("that is all")
+
+    monkeypatch.setattr("antennaopt.bench.devices.bench_devices", bench_devices)
+    code, _, err = call("bench", "devices")
+    assert code == 5
+    assert err.splitlines()[0] == "warning: device 0 cannot reach the memory of device 1"
+
+
+def test_other_warnings_stay_as_they_are(recwarn: pytest.WarningsRecorder) -> None:
+    warnings.simplefilter("always")
+    with warnings_as_lines():
+        warnings.warn("of another kind", RuntimeWarning, stacklevel=1)
+    assert [(str(one.message), one.category) for one in recwarn] == [("of another kind", RuntimeWarning)]
 
 
 def test_a_bench_of_more_devices_than_there_are(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ sys.path += [str(Path(__file__).parents[1] / name) for name in ("agreement", "em
 from split_problems import posed
 from test_yee import CASES
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore:device . cannot reach the memory:UserWarning")]
 
 
 def several(first: CudaDevice, count: int, **how: bool) -> CudaSet:

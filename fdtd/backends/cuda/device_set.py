@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -107,6 +107,9 @@ class CudaSet:
 
     Raises:
         DeviceError: There are fewer devices.
+
+    Warns:
+        UserWarning: A device cannot reach the memory of another; copies go by way of the host.
     """
 
     def __init__(self, count: int, first: CudaDevice | None = None, *, peers: bool = True) -> None:
@@ -136,18 +139,18 @@ class CudaSet:
         self._pinned: dict[tuple[int, int, int], Any] = {}
 
     def _joined(self) -> bool:
-        """Let each device write into the memory of all others; say so where one cannot."""
+        """Let each device write into the memory of all others; warn where one cannot."""
         runtime = self._cupy.cuda.runtime
         for own in self._numbers:
             for other in self._numbers:
                 if own == other:
                     continue
                 if not runtime.deviceCanAccessPeer(own, other):
-                    print(
+                    warnings.warn(
                         f"device {own} cannot reach the memory of device {other}; planes are copied by way of the "
                         "host, which is slower",
-                        file=sys.stderr,
-                        flush=True,
+                        UserWarning,
+                        stacklevel=3,
                     )
                     return False
                 with self._cupy.cuda.Device(own):
