@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from host_device import HostDevice
 
-from fdtd.backends import yee_reference
 from fdtd.backends.cuda import yee
 from fdtd.backends.cuda.yee_choice import groups, plan_resident
 from fdtd.backends.cuda.yee_packing import pack
@@ -23,8 +22,7 @@ from fdtd.yee.problem import Problem, Records
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from test_yee import CASES, random_problem
-
-TOLERANCE = {"float64": 5e-14, "float32": 2e-5}
+from yee_oracle import TOLERANCE, assert_as_the_oracle
 
 
 def emulated(problems: list[Problem], precision: str, **tuning: Any) -> list[tuple[Records, np.ndarray]]:
@@ -55,17 +53,9 @@ OTHER_SHAPE = {"warps": 5, "rows": 5, "held_z": 3}
 def test_fields_and_records_from_noise(case: str, precision: str, tuning: dict[str, int]) -> None:
     """Everything at once: graded planes, random media and metal on every edge, a port, layers or walls."""
     problem = random_problem(**CASES[case], steps=60)
-    blocks: list[np.ndarray] = []
-    expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
-    sampled = np.concatenate(blocks)
     ((found, taken),) = emulated([problem], precision, **SMALL | tuning)
-    bound = TOLERANCE[precision]
-    assert found.steps == expected.steps == 60
-    for one, other in ((found.final, expected.final), (found.sums, expected.sums), (taken, sampled)):
-        assert one is not None
-        assert other is not None
-        assert np.abs(one - other).max() <= bound * np.abs(other).max()
-    assert found.energy == pytest.approx(expected.energy, rel=bound)
+    assert found.steps == 60
+    assert_as_the_oracle(problem, found, taken, precision)
 
 
 def mostly_air(case: str, steps: int) -> Problem:
@@ -100,15 +90,9 @@ def test_an_antenna_in_air(case: str, tuning: dict[str, int]) -> None:
     """Rows of air have code of their own. Antennas differ and stop apart: each is the same alone, to the bit."""
     problem = mostly_air(case, steps=60)
     other = replace(mostly_air("magnetic walls", steps=33), sampling=replace(problem.sampling, steps=33))
-    blocks: list[np.ndarray] = []
-    expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
-    sampled = np.concatenate(blocks)
     together = emulated([other, problem], "float32", **SMALL | tuning)
     found, taken = together[1]
-    for one, two in ((found.final, expected.final), (found.sums, expected.sums), (taken, sampled)):
-        assert one is not None
-        assert two is not None
-        assert np.abs(one - two).max() <= TOLERANCE["float32"] * np.abs(two).max()
+    assert_as_the_oracle(problem, found, taken, "float32")
     ((alone, alone_taken),) = emulated([problem], "float32", **SMALL | OTHER_SHAPE)
     for name in ("final", "sums", "energy"):
         np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))

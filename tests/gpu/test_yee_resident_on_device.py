@@ -8,16 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fdtd.backends import yee_reference
 from fdtd.backends.cuda import yee
 from fdtd.backends.cuda.device import CudaDevice
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from test_yee import CASES, random_problem
+from yee_oracle import TOLERANCE, assert_as_the_oracle
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(60)]
-
-TOLERANCE = {"float64": 5e-14, "float32": 2e-5}  # as for one_step
 
 
 @pytest.mark.parametrize("planes", [2, 3])
@@ -25,21 +23,12 @@ TOLERANCE = {"float64": 5e-14, "float32": 2e-5}  # as for one_step
 @pytest.mark.parametrize("case", CASES)
 def test_fields_and_records_from_noise(cuda_device: CudaDevice, case: str, precision: str, planes: int) -> None:
     problem = random_problem(**CASES[case], steps=90)
-    blocks: list[np.ndarray] = []
-    expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
     taken: list[np.ndarray] = []
     (found,) = yee.run_batch(
         [problem], [lambda first, block: taken.append(block.copy())], precision=precision, final=True,
         scheme="resident", on=cuda_device, planes=planes,
     )  # fmt: skip
-    assert found.final is not None
-    assert expected.final is not None
-    bound = TOLERANCE[precision]
-    for one, other in (
-        (found.final, expected.final), (found.sums, expected.sums), (np.concatenate(taken), np.concatenate(blocks)),
-    ):  # fmt: skip
-        assert np.abs(one - other).max() <= bound * np.abs(other).max()
-    assert found.energy == pytest.approx(expected.energy, rel=bound)
+    assert_as_the_oracle(problem, found, np.concatenate(taken), precision)
 
 
 def test_bits_do_not_depend_on_the_batch(cuda_device: CudaDevice) -> None:

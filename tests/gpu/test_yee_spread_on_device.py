@@ -9,17 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fdtd.backends import yee_reference
 from fdtd.backends.cuda import yee
 from fdtd.backends.cuda.device import CudaDevice
 
 sys.path += [str(Path(__file__).parents[1] / "agreement"), str(Path(__file__).parents[2] / "benchmarks")]
 from gpu_space import patch
 from test_yee import CASES, random_problem
+from yee_oracle import TOLERANCE, assert_as_the_oracle
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(60)]
-
-TOLERANCE = {"float64": 5e-14, "float32": 2e-5}  # as for one_step
 
 
 @pytest.mark.parametrize("tuning", [{"planes": 1}, {"planes": 2}, {"columns": 3}, {"columns": 4, "planes": 1}])
@@ -30,22 +28,13 @@ def test_fields_and_records_from_noise(
 ) -> None:
     """Three antennas in chains next to each other: each agrees with the oracle, and all have the same bits."""
     problem = random_problem(**CASES[case], steps=90)
-    blocks: list[np.ndarray] = []
-    expected = yee_reference.run(problem, lambda first, block: blocks.append(block.copy()))
     taken: list[np.ndarray] = []
     keep = lambda first, block: taken.append(block.copy())  # noqa: E731
     found, *others = yee.run_batch(
         [problem] * 3, [keep, None, None], precision=precision, final=True, scheme="resident", on=cuda_device,
         spread=1, **tuning,
     )  # fmt: skip
-    assert found.final is not None
-    assert expected.final is not None
-    bound = TOLERANCE[precision]
-    for one, other in (
-        (found.final, expected.final), (found.sums, expected.sums), (np.concatenate(taken), np.concatenate(blocks)),
-    ):  # fmt: skip
-        assert np.abs(one - other).max() <= bound * np.abs(other).max()
-    assert found.energy == pytest.approx(expected.energy, rel=bound)
+    assert_as_the_oracle(problem, found, np.concatenate(taken), precision)
     for other in others:
         for name in ("final", "sums", "energy"):
             np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
