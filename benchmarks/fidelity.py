@@ -84,7 +84,9 @@ def table(arms: dict[str, list[dict[str, Any]]]) -> str:
     }
     lines.append("median" + "".join(f"  {one[0]:18.3f} {one[1]:12.1f} {one[2]:9.1f}" for one in middle.values()))
     plain = middle.pop("plain", None)
-    for name, ladder in middle.items() if plain else ():
+    if plain is None:
+        return "\n".join(lines)
+    for name, ladder in middle.items():
         lines.append(
             f"{name}: median fitness {ladder[0] - plain[0]:+.3f} (negative is better), "
             f"{ladder[1] / plain[1]:.0%} of the solver's seconds, {ladder[2] / plain[2]:.0%} of the wall time"
