@@ -18,8 +18,8 @@ __device__ inline void prefetch(const void *global) { asm volatile("prefetch.glo
 // The warp's number in its block, in a form by which the compiler sees that it is equal in all lanes.
 __device__ inline int warp_index() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
 
-// The same number, from which the compiler computes nothing in advance: where registers are scarce, operands of rarely run
-// code should not occupy them.
+// The same number, from which the compiler computes nothing in advance: where registers are scarce, operands of rarely
+// run code should not occupy them.
 __device__ inline int afresh(int number) {
     asm volatile("" : "+r"(number));
     return number;
@@ -42,8 +42,8 @@ __device__ inline void add_without_return(double *to, double value) {
     asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
 }
 
-// A product that is rounded before a sum. In a sum of two products it decides which of them is fused, where otherwise the
-// compiler would choose: every scheme then rounds alike.
+// A product that is rounded before a sum. In a sum of two products it decides which of them is fused, where otherwise
+// the compiler would choose: every scheme then rounds alike.
 __device__ inline float rounded(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline double rounded(double a, double b) { return __dmul_rn(a, b); }
 

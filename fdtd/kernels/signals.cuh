@@ -36,7 +36,8 @@ SEND(double, ".f64", "%3", "d"(x))
 SEND(double2, ".v2.f64", "{%3, %4}", "d"(x.x), "d"(x.y))
 #undef SEND
 
-// Asynchronous copy of `bytes` from device to shared memory (addresses and size: whole 16 bytes); the signal counts them.
+// Asynchronous copy of `bytes` from device to shared memory (addresses and size: whole 16 bytes); the signal counts
+// them.
 __device__ inline void copy_in(void *shared, const void *global, int bytes, signal_word *s) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_place(shared)), "l"(global), "r"(bytes), "r"(shared_place(s)) : "memory");

@@ -1,7 +1,7 @@
 // Runs CUDA kernel text on the CPU: the blocks of a grid (or of a cluster) one after the other, their threads as fibers
 // that switch only where the text waits. Made to be unkind: shared memory starts as NaN, asynchronous copies happen as
-// late as they may, warps run in an order that changes at every turn and some sleep as long as they can, and a barrier that some thread never reaches ends
-// the program with a message.
+// late as they may, warps run in an order that changes at every turn and some sleep as long as they can, and a barrier
+// that some thread never reaches ends the program with a message.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,14 +1,15 @@
-// The axisymmetric update of one cell: the one text of its arithmetic (unknowns, equations: fdtd/axisymmetric/problem.py).
+// The axisymmetric update of one cell: the one text of its arithmetic (unknowns, equations:
+// fdtd/axisymmetric/problem.py).
 //
 // Needs `real`, `P.order` (parameters.cuh) and `rounded` (intrinsics.cuh). No settings, no loops, no addresses.
-// Provides differences along z, the curls of H and of E, both kinds of absorbing layer, the drives of a field by a curl,
-// the source, the curls that coupled nodes pass on.
+// Provides differences along z, the curls of H and of E, both kinds of absorbing layer, the drives of a field by a
+// curl, the source, the curls that coupled nodes pass on.
 //
 // A scheme gives the place of numbers by an accessor `Here`, one cell and its neighbours:
 //     real field(Component c, int dk = 0, int di = 0) const
 // is component c of row k + dk and column i + di. Needed are the cell itself; for curls of H h_r and h of the row below
-// (dk = -1), h_z and h of the column before (di = -1); for curls of E e_r and e of the row above, e_z and e of the column
-// after. All arguments are constants once loops are unrolled, so an accessor may select registers. Accessors:
+// (dk = -1), h_z and h of the column before (di = -1); for curls of E e_r and e of the row above, e_z and e of the
+// column after. All arguments are constants once loops are unrolled, so an accessor may select registers. Accessors:
 // LaneCell (lanes.cuh), LayerHere (layer.cuh), StoredCell (schemes/one_step/cells.cuh).
 //
 // Each sum of two products marks the one that is not fused (`rounded`), so that every scheme rounds alike.
@@ -45,8 +46,8 @@ template <class Here> __device__ inline real curl_e_z(const Here &c) {
     return (c.field(E_PHI, 0, 1) - c.field(E_PHI)) + P.order * c.field(E_R);
 }
 
-// Absorbing layers: x becomes keep x + psi with psi <- b psi + c x once a step. In axial layers x is a difference along z
-// and keep 1/kappa, in the radial layer a curl and its gain; the curl along z has two memories there, added up.
+// Absorbing layers: x becomes keep x + psi with psi <- b psi + c x once a step. In axial layers x is a difference along
+// z and keep 1/kappa, in the radial layer a curl and its gain; the curl along z has two memories there, added up.
 __device__ inline real remembered(real psi, real b, real c, real x) { return b * psi + rounded(c, x); }
 __device__ inline real stretched(real keep, real x, real psi) { return keep * x + psi; }
 
@@ -58,8 +59,8 @@ __device__ inline void drive_back(real &f, real gain, real curl) { f -= gain * c
 // A current of the source's profile.
 __device__ inline void impress(real &e, real profile, real amplitude) { e -= profile * amplitude; }
 
-// Curls that a node with r-z entry `x` (a quarter of it) of the inverse permittivity passes on: of both rows around it to
-// e_r; of one column, with its gain, to e_z.
+// Curls that a node with r-z entry `x` (a quarter of it) of the inverse permittivity passes on: of both rows around it
+// to e_r; of one column, with its gain, to e_z.
 template <class Here> __device__ inline real passed_to_r(real x, const Here &above, const Here &below) {
     return x * (curl_h_z(above) + curl_h_z(below));
 }

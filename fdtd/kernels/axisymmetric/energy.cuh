@@ -3,7 +3,8 @@
 // Rows are dealt out to LOOK_PARTS parts of LOOK_THREADS threads each. Threads add up their own values, a part adds up
 // its threads by halves, and the antenna its parts in order, whatever kernel does so.
 //
-// Settings: those of parameters.cuh; COLUMNS_A_LANE, the columns of a row that a lane has, where ROW_PITCH is a constant.
+// Settings: those of parameters.cuh; COLUMNS_A_LANE, the columns of a row that a lane has, where ROW_PITCH is a
+// constant.
 #include "kernels/axisymmetric/parameters.cuh"
 
 #define LOOK_THREADS 256
@@ -53,7 +54,8 @@ __device__ inline double energy_share(int antenna, int part, int thread) {
     return total;
 }
 
-// Energy `now` after `step` steps over its largest so far; an antenna that has decayed, or is no longer finite, is done.
+// Energy `now` after `step` steps over its largest so far; an antenna that has decayed, or is no longer finite, is
+// done.
 __device__ inline void judge_energy(int antenna, double now, int step) {
     const double before = P.energies[P.batch + antenna];
     const bool finite = now - now == 0;

@@ -1,8 +1,8 @@
 // A row of cells in the registers of one warp: lane l holds the stored columns l CELLS ... l CELLS + CELLS - 1.
 //
-// Settings: REAL, REAL_BYTES (4 or 8), CELLS (cells a lane). Defines vector, WIDTH, VECTORS: a lane's cells of one row go to
-// and from memory in vectors of up to 16 bytes. Provides rows in registers and their neighbours (`Lane`, accessor LaneCell),
-// their way to and from memory, the curls of a lane's cells.
+// Settings: REAL, REAL_BYTES (4 or 8), CELLS (cells a lane). Defines vector, WIDTH, VECTORS: a lane's cells of one row
+// go to and from memory in vectors of up to 16 bytes. Provides rows in registers and their neighbours (`Lane`, accessor
+// LaneCell), their way to and from memory, the curls of a lane's cells.
 #if !defined(CELLS) || !defined(REAL_BYTES)
 #error "CELLS and REAL_BYTES must be set"
 #endif
@@ -126,8 +126,8 @@ struct Lane {
     __device__ LaneCell at(int j) const { return {row, next_r, next_phi, beside_z, beside_phi, j}; }
 };
 
-// Differences along z of a lane's cells, in place for the curls r and phi that they are part of; the stretching by axial
-// layers comes between.
+// Differences along z of a lane's cells, in place for the curls r and phi that they are part of; the stretching by
+// axial layers comes between.
 __device__ inline void rises_of_h(const Lane &x, real *for_r, real *for_phi) {
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) for_r[j] = rise_of_h(x.at(j), H_PHI), for_phi[j] = rise_of_h(x.at(j), H_R);

@@ -1,12 +1,13 @@
-// One cell of the radial layer with the memories of its filters: the update of its columns in every scheme that has lanes
-// for them.
+// One cell of the radial layer with the memories of its filters: the update of its columns in every scheme that has
+// lanes for them.
 //
 // Settings: REAL. Provides the cell, its column's coefficients, and E and H of a cell over an accessor of curl.cuh that
 // further has
 //     LayerCell &cell
 //     const LayerColumn &column
 //     void stretch(real &rise_r, real &rise_phi)   stretches the differences along z in an axial layer, once a step
-//     bool filled(), const real *media()   whether there is more than air; ca of e_r, e, e_z and cb of them, ROW_PITCH apart
+//     bool filled()   whether there is more than air
+//     const real *media()   ca of e_r, e, e_z and cb of them, ROW_PITCH apart
 //     bool conducts()   whether the cell lies in a conducting plane
 // of which `layer_h` needs `stretch` alone.
 #include "kernels/axisymmetric/parameters.cuh"

@@ -1,12 +1,12 @@
-// A block of WARPS patches, one above the other, and the strips of the radial layer next to them, in step: each warp waits
-// only for the rows and columns that its neighbours send, by signals in shared memory.
+// A block of WARPS patches, one above the other, and the strips of the radial layer next to them, in step: each warp
+// waits only for the rows and columns that its neighbours send, by signals in shared memory.
 //
 // A row is sent as soon as its half step is done and read as late as possible. One slot an edge is enough: two
 // neighbours need each other's rows in turn, so neither can overwrite a row that the other has not read.
 //
 // Settings: those of lanes.cuh; ROWS (of a patch); WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial
-// layer); CLUSTERED (1: the blocks of a cluster stand one above the other, and send across). Provides the signals and slots,
-// and the step of a strip.
+// layer); CLUSTERED (1: the blocks of a cluster stand one above the other, and send across). Provides the signals and
+// slots, and the step of a strip.
 #if !defined(WARPS) || !defined(ROWS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
 #error "WARPS, ROWS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
 #endif
@@ -28,7 +28,8 @@ __device__ inline int agreed(int number) { return __shfl_sync(ALL_LANES, number,
 #define HEIGHT (WARPS * ROWS)
 #define THREADS (32 * (WARPS + RADIAL_WARPS))
 #if RADIAL_WARPS
-#define COLUMN_GIVERS (STRIP_ROWS % ROWS ? ROWS : 1)  // lanes of a strip that write next to a patch, or one for all its rows
+// Lanes of a strip that write next to a patch, or one for all its rows.
+#define COLUMN_GIVERS (STRIP_ROWS % ROWS ? ROWS : 1)
 #else
 #define COLUMN_GIVERS 1
 #endif
@@ -37,8 +38,8 @@ __device__ inline int agreed(int number) { return __shfl_sync(ALL_LANES, number,
 #define MAIL_NUMBERS (WARPS * 4 * WIDE + (RADIAL_WARPS ? 4 * HEIGHT : 0) + RADIAL_WARPS * 4 * RADIAL_COLUMNS)
 #define MARCH_BYTES ((SIGNAL_BYTES + MAIL_NUMBERS * REAL_BYTES + 127) / 128 * 128)
 
-// Completed by these arrivals: a patch's E row from above, H row from below, the layer's first column; a strip's E and H rows,
-// the last main column.
+// Completed by these arrivals: a patch's E row from above, H row from below, the layer's first column; a strip's E and
+// H rows, the last main column.
 enum Signal { E_ROW, H_ROW, E_COLUMN, STRIP_E_ROW, STRIP_H_ROW, H_COLUMN };
 
 __device__ inline signal_word *signal_of(Signal kind, int warp) {

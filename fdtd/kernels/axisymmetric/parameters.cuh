@@ -3,8 +3,8 @@
 // The host builds the same structure from this text (fdtd/backends/cuda/text.py), so a line holds one member.
 // `real` is float or double. Columns are stored at `lead` + i; everything before `lead` and after lead + nr is zero.
 //
-// Settings: REAL; MOVE_ONLY, ROW_PITCH and RADIAL_PITCH where a scheme sets them. Provides P and the places of an antenna's
-// numbers in it.
+// Settings: REAL; MOVE_ONLY, ROW_PITCH and RADIAL_PITCH where a scheme sets them. Provides P and the places of an
+// antenna's numbers in it.
 #ifndef REAL
 #error "REAL must be float or double"
 #endif
@@ -20,8 +20,8 @@ struct Parameters {
     real *fields;
     // ca and cb of e_r, e, e_z [batch, nz, 6, pitch]; read only left of a row's reach
     const real *media;
-    // The same as numbers of 16 bits, two in an int [batch, nz, 3, pitch / 2], of pairs of ca and cb [pairs, 2]; a row's
-    // first pair [batch, nz]. Made only for schemes that read them
+    // The same as numbers of 16 bits, two in an int [batch, nz, 3, pitch / 2], of pairs of ca and cb [pairs, 2]; a
+    // row's first pair [batch, nz]. Made only for schemes that read them
     const int *numbers;
     const real *pairs;
     const int *row_pairs;

@@ -1,8 +1,9 @@
-// A patch of ROWS x CELLS cells in the registers of each lane: a warp holds ROWS rows of WIDE = 32 CELLS columns and steps
-// them in turn with its neighbours (march.cuh), with tables and coefficients of the slab (slab.cuh).
+// A patch of ROWS x CELLS cells in the registers of each lane: a warp holds ROWS rows of WIDE = 32 CELLS columns and
+// steps them in turn with its neighbours (march.cuh), with tables and coefficients of the slab (slab.cuh).
 //
-// Settings: those of slab.cuh. Provides the patch and its step, `advance`, compiled for its rows' needs (NEED). The radial
-// layer is not here: its columns belong to strip.cuh. A half step has two parts; the rows for neighbours come first.
+// Settings: those of slab.cuh. Provides the patch and its step, `advance`, compiled for its rows' needs (NEED). The
+// radial layer is not here: its columns belong to strip.cuh. A half step has two parts; the rows for neighbours come
+// first.
 #include "kernels/axisymmetric/slab.cuh"
 
 struct Patch {

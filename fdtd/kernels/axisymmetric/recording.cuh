@@ -1,7 +1,8 @@
 // Records of a finished row that lies in shared memory: its part of the port, of the Huygens contour, of the
 // field map. One warp does it.
 //
-// Settings: those of lanes.cuh. Provides `record_row` for the main columns, and `record_map` for cells of the radial layer.
+// Settings: those of lanes.cuh. Provides `record_row` for the main columns, and `record_map` for cells of the radial
+// layer.
 #include "kernels/axisymmetric/lanes.cuh"
 
 __device__ inline double lane_sum(double part) {

@@ -1,5 +1,5 @@
-// A slab of rows that a block keeps from the first step to the last: the operands of their updates lie in shared memory, in
-// tables and in a pool.
+// A slab of rows that a block keeps from the first step to the last: the operands of their updates lie in shared
+// memory, in tables and in a pool.
 //
 // The pool holds memories of the axial filters, in the rows that have any, and coefficients of the rows that hold more
 // than air, in the lanes that do; lanes of air read a table. Warps with a row that
@@ -7,8 +7,8 @@
 //
 // Settings: those of march.cuh; SHARED_BYTES; LAYERED_ROWS (most rows of a block that can lie in axial layers over all
 // columns); DESK_ROWS (rows of a warp with a separate place: on their way to the record, or from and to memory); TABLES
-// (blocks of rows that have tables at a time; 1 if not set). Provides SHARED_BYTES' parts, `lay_out_air`, `lay_out_rows`,
-// `stage_rows`, the needs of a warp's rows (`needs_of`, Rows) and their places (`load_plane`, Memory).
+// (blocks of rows that have tables at a time; 1 if not set). Provides SHARED_BYTES' parts, `lay_out_air`,
+// `lay_out_rows`, `stage_rows`, the needs of a warp's rows (`needs_of`, Rows) and their places (`load_plane`, Memory).
 #if !defined(SHARED_BYTES) || !defined(LAYERED_ROWS)
 #error "SHARED_BYTES and LAYERED_ROWS must be set"
 #endif
@@ -20,12 +20,13 @@
 #define DESK_ROWS 1
 #endif
 
-// Needs of a warp's rows beyond the update in air: axial layers (alone: over all columns), coefficients, the source or a
-// conducting plane, coefficients from device memory.
+// Needs of a warp's rows beyond the update in air: axial layers (alone: over all columns), coefficients, the source or
+// a conducting plane, coefficients from device memory.
 enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 
-// Coefficients of four lanes' cells, [plane][vector][lane]: ca of e_r, e, e_z; cb times the gain of e_r, e, e_z; gains of
-// h_r, h, h_z over the open area. In air, for all lanes: ones and gains. Two fours side by side lie in different banks.
+// Coefficients of four lanes' cells, [plane][vector][lane]: ca of e_r, e, e_z; cb times the gain of e_r, e, e_z; gains
+// of h_r, h, h_z over the open area. In air, for all lanes: ones and gains. Two fours side by side lie in different
+// banks.
 #define SIDE 4
 #define PLANES 9
 #define SIDE_VECTORS (PLANES * VECTORS * SIDE | 4)
@@ -39,8 +40,8 @@ enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 #define POOL_VECTORS ((SHARED_BYTES - POOL_AT) / int(sizeof(vector)))
 #define LEAST_BYTES (POOL_AT + LAYERED_ROWS * 4 * WIDE * REAL_BYTES)
 
-// Places of a row's axial memories and coefficients in the pool, and the number of fours of lanes with the latter (-1: no
-// place), from the four that hold the axis on.
+// Places of a row's axial memories and coefficients in the pool, and the number of fours of lanes with the latter (-1:
+// no place), from the four that hold the axis on.
 struct RowPlace {
     int memory, media, sides, word;
 };
@@ -74,14 +75,15 @@ __device__ inline void lay_out_air() {
     }
 }
 
-// Fours of lanes before the one that holds the axis, and from there to the last that holds a row's first columns, as stored.
+// Fours of lanes before the one that holds the axis, and from there to the last that holds a row's first columns, as
+// stored.
 __device__ inline int sides_before() { return P.lead / (CELLS * SIDE); }
 __device__ inline int sides_of(int columns) {
     return columns ? (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE) - sides_before() : 0;
 }
 
-// Lanes that have axial memories of a row, and the first of them: all where the layer covers it, and in slabs that stay, so
-// that their number is known and no lane diverges.
+// Lanes that have axial memories of a row, and the first of them: all where the layer covers it, and in slabs that
+// stay, so that their number is known and no lane diverges.
 #define ALL_REMEMBER (TABLES == 1)
 __device__ inline int memory_lanes(int columns) {
     if (ALL_REMEMBER || columns >= WIDE) return columns ? 32 : 0;
@@ -169,7 +171,8 @@ struct Rows {
     real amplitude;  // of the source in the step to come
 };
 
-// Needs of a warp's rows, from row `row` of the tables on; a barrier of all threads has passed since they were laid out.
+// Needs of a warp's rows, from row `row` of the tables on; a barrier of all threads has passed since they were laid
+// out.
 __device__ inline int needs_of(int row) {
     int needs = 0;
 #pragma unroll 1
@@ -191,8 +194,8 @@ __device__ inline void survey(Rows &g, int antenna, int lane, int row, int first
     }
 }
 
-// A lane's share of the coefficients of its rows, from device memory to the pool: a vector of all planes at a time. The whole
-// warp synchronises after it.
+// A lane's share of the coefficients of its rows, from device memory to the pool: a vector of all planes at a time. The
+// whole warp synchronises after it.
 __device__ inline void stage_rows(const Rows &g) {
 #pragma unroll 1
     for (int n = 0; n < ROWS * VECTORS; ++n) {

@@ -1,5 +1,5 @@
-// The columns of the radial layer: a lane holds STRIP_ROWS cells of one column with the memories of their filters, all in
-// registers; a warp holds GROUPS groups of lanes, one above the other.
+// The columns of the radial layer: a lane holds STRIP_ROWS cells of one column with the memories of their filters, all
+// in registers; a warp holds GROUPS groups of lanes, one above the other.
 //
 // Settings: RADIAL_COLUMNS (1 to 32), STRIP_ROWS. Provides a strip's place and needs (`survey`) and its cells' update
 // (layer.cuh); needs LayerRow (march.cuh), and layer_of
@@ -37,7 +37,8 @@ __device__ inline void survey(Strip &g, int antenna, int warp, int lane, int ori
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) g.word[r] = g.first + r < P.nz ? row_word(antenna, g.first + r) : int(ROW_PLANE);
     const int start = P.lead + P.radial_start;
-    bool rich = false, narrow = false, full = false;  // rows with layers or planes; with layers that end before; with more
+    // Rows with layers or planes; with layers that end before; with more.
+    bool rich = false, narrow = false, full = false;
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         if (!g.works) continue;

@@ -27,7 +27,8 @@ struct Parameters {
     const real *filters_y;
     // First row, first column, rows and columns of each tile's core [tiles, 4]
     const int *tiles;
-    // Phase, plane, row and column of each source [sources, 4]; the number subtracted from its field [batch, sources, steps]
+    // Phase, plane, row and column of each source [sources, 4]; the number subtracted from its field [batch, sources,
+    // steps]
     const int *sources;
     const real *samples;
     // Plane, row and column of each point that is sampled [probes, 3]; samples [batch, steps, probes]
@@ -47,8 +48,8 @@ struct Parameters {
 
 __constant__ Parameters P;
 
-// Zero columns before the first: in memory a row's first cell starts a cache line, so that a warp's 32 take one; on chip
-// 16 bytes are enough.
+// Zero columns before the first: in memory a row's first cell starts a cache line, so that a warp's 32 take one; on
+// chip 16 bytes are enough.
 #define LEAD 32
 #define ROW_LEAD 4
 

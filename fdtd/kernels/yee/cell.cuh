@@ -1,7 +1,7 @@
 // Two cells of a row of an antenna's lattice and their neighbours: the accessor of the stencil yee3d.
 //
-// Settings: those of parameters.cuh. A thread goes up through the planes of its two columns and keeps what the next plane
-// needs as well. All numbers of a plane are on their way before the first is used.
+// Settings: those of parameters.cuh. A thread goes up through the planes of its two columns and keeps what the next
+// plane needs as well. All numbers of a plane are on their way before the first is used.
 #include "kernels/yee/parameters.cuh"
 
 enum Derivative { NODE_X, HALF_X, NODE_Y, HALF_Y, NODE_Z, HALF_Z };

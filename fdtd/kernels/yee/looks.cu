@@ -1,7 +1,8 @@
 // Between steps of antennas on rectilinear lattices: source, sums, samples of the box, the energy, who is done.
 //
 // Settings: those of parameters.cuh. `n` is the step whose fields are there. `after` and `record` serve schemes that do
-// not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas / threads).
+// not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas /
+// threads).
 #include "kernels/yee/after.cuh"
 #include "kernels/yee/energy.cuh"
 
@@ -53,8 +54,8 @@ extern "C" __global__ void look_part(int n) {
     share(antenna, add_rows(antenna, first, rows, LOOK_PARTS * (LOOK_THREADS / 32), threadIdx.x % 32, 0));
 }
 
-// Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are in
-// `P.stepped`.
+// Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are
+// in `P.stepped`.
 extern "C" __global__ void look(int n, int running) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= running) return;

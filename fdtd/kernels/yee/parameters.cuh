@@ -1,8 +1,8 @@
 // Parameters of the kernels of antennas on rectilinear Yee lattices, and what an antenna's numbers are called.
 //
 // The host builds the same structure from this text (fdtd/backends/cuda/text.py), so a line holds one member.
-// Each antenna of a batch has a lattice, a time step and a step count of its own. Its parts of the arrays follow those of
-// the antenna before; `starts` has where they begin. `real` is float or double, `number` an unsigned integer.
+// Each antenna of a batch has a lattice, a time step and a step count of its own. Its parts of the arrays follow those
+// of the antenna before; `starts` has where they begin. `real` is float or double, `number` an unsigned integer.
 #ifndef REAL
 #error "REAL must be float or double"
 #endif
@@ -39,7 +39,8 @@ struct Parameters {
     const real *axes;
     // Length that a node and a half node stand for, along x, y, z [3, 2, longest], m
     const double *lengths;
-    // Memories of the layers in front of the faces x- and x+ [4, nz + 1, ny + 1, slots]; E first: half nodes' two, nodes' two
+    // Memories of the layers in front of the faces x- and x+ [4, nz + 1, ny + 1, slots]; E first: half nodes' two,
+    // nodes' two
     real *psi_x;
     // [4, nz + 1, slots, pitch]
     real *psi_y;
@@ -63,8 +64,8 @@ struct Parameters {
     real *record;
     // Energy at each look, V^2 m [steps / check_every]
     double *energy;
-    // Largest energy at any look, and the parts of the one that is formed [batch, LOOK_PARTS]; of a lattice that several
-    // devices step, followed by what each thread has added up so far [LOOK_PARTS, LOOK_THREADS]
+    // Largest energy at any look, and the parts of the one that is formed [batch, LOOK_PARTS]; of a lattice that
+    // several devices step, followed by what each thread has added up so far [LOOK_PARTS, LOOK_THREADS]
     double *peak;
     double *shares;
     // Whether an antenna runs, and the steps of its last look [batch]

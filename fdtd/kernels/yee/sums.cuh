@@ -1,7 +1,7 @@
 // One of an antenna's weighted sums of edges, by all lanes of a warp; lane 0 has it.
 //
-// `value(p)` is edge p of `probes`. Edges from `spans` alone count, as those of one port among all ports'. Lanes have four
-// parts each, which are added up by halves: the order depends on nothing but the antenna.
+// `value(p)` is edge p of `probes`. Edges from `spans` alone count, as those of one port among all ports'. Lanes have
+// four parts each, which are added up by halves: the order depends on nothing but the antenna.
 #include "kernels/yee/parameters.cuh"
 
 template <class Value> __device__ inline double weighted_sum(int antenna, int sum, int lane, const Value &value) {

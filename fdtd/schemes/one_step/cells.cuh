@@ -1,4 +1,5 @@
-// One thread's cells of the axisymmetric lattice: a vector of 16 bytes of one row, operands where the caller keeps them.
+// One thread's cells of the axisymmetric lattice: a vector of 16 bytes of one row, operands where the caller keeps
+// them.
 //
 // Settings: REAL, REAL_BYTES. Provides E and H of those cells with all needs of a row (curl.cuh over LaneCell; coupled
 // nodes over StoredCell), and the loads and stores around them.
@@ -25,7 +26,8 @@ struct StoredCell {
     }
 };
 
-// Contribution of the r-z entries around e_r and e_z of column j, from the other component's curls (fdtd.axisymmetric.problem).
+// Contribution of the r-z entries around e_r and e_z of column j, from the other component's curls
+// (fdtd.axisymmetric.problem).
 __device__ inline void couple(const Spot &s, int j, real &e_r, real &e_z) {
     const real *gain = P.gains;  // of e_r
     const int k = s.k;
@@ -97,7 +99,8 @@ __device__ inline void filter_radial(const Spot &s, int first, real *memory, Dri
     }
 }
 
-// Stretches differences along z in an axial layer and advances their memories; `filter` of four, `table`: 0 for H, 3 for E.
+// Stretches differences along z in an axial layer and advances their memories; `filter` of four, `table`: 0 for H, 3
+// for E.
 __device__ inline void stretch(const Spot &s, int filter, int table, real *dz) {
     const int columns = P.axial_rows[s.k] - s.j;
     const real *t = P.axial + table * P.nz + s.k;
@@ -110,8 +113,8 @@ __device__ inline void stretch(const Spot &s, int filter, int table, real *dz) {
     store_lane(memory, psi);
 }
 
-// E from H; `x`: with the row below and the column before; `radial`: the row's memories of the radial layer; words of this
-// row and the next.
+// E from H; `x`: with the row below and the column before; `radial`: the row's memories of the radial layer; words of
+// this row and the next.
 __device__ inline void advance_e(
     Row &row, const Lane &x, const Spot &s, real *radial, int word, int above, int step
 ) {

@@ -14,8 +14,8 @@ __device__ inline real *place(int problem, int plane, int j, int i) {
 
 template <bool STRETCHED> using Stored = Cell<STRETCHED, IN_MEMORY>;
 
-// All rows are computed before any is stored, so that the loads of one do not wait for the stores of another. Rows of cells
-// without coefficients follow each other: the rows that neighbours share are then in the first-level cache.
+// All rows are computed before any is stored, so that the loads of one do not wait for the stores of another. Rows of
+// cells without coefficients follow each other: the rows that neighbours share are then in the first-level cache.
 template <int PHASE, bool STRETCHED> __device__ inline void cells(int problem, int step, int first, int i) {
     Stored<STRETCHED> c;
     c.stride = c.step = c.psi_stride = plane_size(), c.i = i, c.parity = step & 1;

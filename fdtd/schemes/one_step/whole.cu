@@ -1,11 +1,11 @@
 // One time step in one launch, in place: a block an antenna streams its rows upwards through a ring in shared memory.
 //
 // One warp moves whole rows by asynchronous copies, several rows ahead. One half of the other threads
-// computes E of ROWS rows while the other half computes H of the ROWS rows before these, less one. That H needs only E of
-// the iteration before, and that E only H that has not changed yet. One barrier for ROWS rows.
+// computes E of ROWS rows while the other half computes H of the ROWS rows before these, less one. That H needs only E
+// of the iteration before, and that E only H that has not changed yet. One barrier for ROWS rows.
 //
-// Settings: REAL, REAL_BYTES, TEAM (threads that do E, or H: whole warps, at least one a vector of ROWS rows), ROWS, RING
-// (rows in shared memory, more than 3 ROWS + 2), BLOCKS (target for a multiprocessor). Launch: (batch) blocks of
+// Settings: REAL, REAL_BYTES, TEAM (threads that do E, or H: whole warps, at least one a vector of ROWS rows), ROWS,
+// RING (rows in shared memory, more than 3 ROWS + 2), BLOCKS (target for a multiprocessor). Launch: (batch) blocks of
 // 2 TEAM + 32, dynamic shared memory.
 #if !defined(TEAM) || !defined(ROWS) || !defined(RING) || !defined(BLOCKS)
 #error "TEAM, ROWS, RING and BLOCKS must be set"
@@ -54,8 +54,8 @@ __device__ inline void ask_for_the_rest(const Ring &s, int antenna, int k, int l
                 prefetch((at < 6 ? medium(antenna, k, at) : open_face(antenna, k, at - 6)) + j);
 }
 
-// The warp that moves rows. In iteration n it writes back the rows that H finished in the iteration before; new rows take
-// the places of the rows written back one iteration earlier.
+// The warp that moves rows. In iteration n it writes back the rows that H finished in the iteration before; new rows
+// take the places of the rows written back one iteration earlier.
 __device__ inline void carry(const Ring &s, int antenna, int n, int lane) {
     const int free = (n - 2) * ROWS - 2;  // the highest row whose place is free
     if (lane == 0) {

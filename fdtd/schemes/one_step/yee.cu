@@ -1,8 +1,9 @@
 // One phase of one time step a launch for a batch of antennas on rectilinear lattices: every operand from memory.
 //
-// Settings: those of kernels/yee/parameters.cuh, THREADS, DEPTH, RESIDENT. Grid (tiles of the largest antenna, antennas), blocks of
-// THREADS. A thread has two columns, neighbours in a row, and DEPTH planes of them; a block's columns follow each other
-// through the rows of the lattice. Planes from `low` to before `high` are stepped, as far as they are of the lattice.
+// Settings: those of kernels/yee/parameters.cuh, THREADS, DEPTH, RESIDENT. Grid (tiles of the largest antenna,
+// antennas), blocks of THREADS. A thread has two columns, neighbours in a row, and DEPTH planes of them; a block's
+// columns follow each other through the rows of the lattice. Planes from `low` to before `high` are stepped, as far as
+// they are of the lattice.
 #include "kernels/yee/cell.cuh"
 #include "stencil.cuh"
 

@@ -1,6 +1,7 @@
-// Synchronised blocks: a cluster of blocks holds one antenna on chip, fields and radial layer in registers, for all steps
-// up to the next check of the energy. Each block has a slab of rows; its edge rows go directly to the neighbour block's shared
-// memory, and only the warps at the edges wait for them. Memories of the axial filters lie in shared memory.
+// Synchronised blocks: a cluster of blocks holds one antenna on chip, fields and radial layer in registers, for all
+// steps up to the next check of the energy. Each block has a slab of rows; its edge rows go directly to the neighbour
+// block's shared memory, and only the warps at the edges wait for them. Memories of the axial filters lie in shared
+// memory.
 //
 // Settings: REAL; those of slab.cuh, CELLS in whole vectors of 16 bytes; CLUSTER (blocks).
 // Launch: grid (CLUSTER, batch) of THREADS, dynamic shared memory; steps [first, first + count).

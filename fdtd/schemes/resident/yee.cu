@@ -109,7 +109,7 @@ struct Patch {
 struct Warp {
     int warp, lane, rank;
     int at_x;      // place among the lanes of the layers along x, or -1
-    int rows;      // bits: rows with nothing but air between the walls in front of x- and x+, then rows and planes in layers
+    int rows;      // bits: rows with air alone between the walls in front of x- and x+, then rows and planes in layers
     int first_y;   // place of its first row among the rows of the layers along y
     Columns *away; // its memories along z in device memory
 #if SPREAD
@@ -177,8 +177,8 @@ __device__ inline void prepare_signals() {
 extern "C" __cluster_dims__(CLUSTER, 1, 1) __global__ void resident(int first, int count, int epoch, int running);
 #endif
 #endif
-// `running` antennas are in `P.stepped`. Where chains take one after the other, `epoch` grows from launch to launch by at
-// least the steps that a chain takes.
+// `running` antennas are in `P.stepped`. Where chains take one after the other, `epoch` grows from launch to launch by
+// at least the steps that a chain takes.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(int first, int steps, int epoch, int running) {
 #if SPREAD
     const int chains = gridDim.x / CLUSTER;

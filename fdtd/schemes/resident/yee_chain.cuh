@@ -1,5 +1,5 @@
-// The blocks that hold an antenna together: a cluster, or a chain of them among the blocks of a launch that are all on the
-// device at the same time. Included by yee.cu alone.
+// The blocks that hold an antenna together: a cluster, or a chain of them among the blocks of a launch that are all on
+// the device at the same time. Included by yee.cu alone.
 #include "kernels/posts.cuh"
 
 #if SPREAD

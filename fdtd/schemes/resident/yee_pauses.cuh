@@ -67,8 +67,8 @@ template <bool WRITE> __device__ __noinline__ void move_memories(int antenna) {
     if (HELD_Z) move_columns<WRITE>(&s.psi_z[0][0][0], P.psi_z + start(antenna, PSI_Z), HELD_COLUMNS, AWAY_COLUMNS);
 }
 
-// The source of step n, then what the probes see, by a warp that has such edges. A component of two of its planes lies on
-// its part of the desk meanwhile: no H comes there before this warp has sent E.
+// The source of step n, then what the probes see, by a warp that has such edges. A component of two of its planes lies
+// on its part of the desk meanwhile: no H comes there before this warp has sent E.
 __device__ __noinline__ void serve_taps(int antenna, int who, int n, int line) {
     Shared &s = shared();
     real *desk = reinterpret_cast<real *>(&s.DESK[who & 63][0][0]);
@@ -148,8 +148,9 @@ __device__ inline void sample(int antenna, int n) {
     }
 }
 
-// Parts of the energy, in the order of kernels/yee/looks.cu, whose blocks of eight warps are virtual here: a block takes every
-// CLUSTER-th part, as many at a time as there is room for lanes' totals on the desk, which is free until E is sent.
+// Parts of the energy, in the order of kernels/yee/looks.cu, whose blocks of eight warps are virtual here: a block
+// takes every CLUSTER-th part, as many at a time as there is room for lanes' totals on the desk, which is free until E
+// is sent.
 __device__ inline void share_energy(int antenna, double *shares) {
     constexpr int AT_ONCE = int(sizeof(shared().DESK) / (8 * 32 * sizeof(double)));
     static_assert(AT_ONCE > 0, "a part's totals need 2 KB");

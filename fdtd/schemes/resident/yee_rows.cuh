@@ -5,8 +5,8 @@
 #define FIRST_BY_Y (PLANES > 1 ? (PLANES - 1) * (ROWS - 1) : ROWS - 1)
 #define FIRST_BY_Y_OF_E (IN_ORDER ? 0 : FIRST_BY_Y)
 #define FIRST_BY_Z ((PLANES - 1) * ROWS)
-// Rows are formed in the order in which what they need arrives: first those that need nothing of other warps. Where all rows
-// need another block's, and that comes through device memory, they are formed in the order in which they are sent.
+// Rows are formed in the order in which what they need arrives: first those that need nothing of other warps. Where all
+// rows need another block's, and that comes through device memory, they are formed in the order in which they are sent.
 __device__ constexpr int turn_of_e(int r) {
     return IN_ORDER                      ? r
            : r < (PLANES - 1) * (ROWS - 1) ? ROWS + r / (ROWS - 1) * ROWS + r % (ROWS - 1) + 1

@@ -18,8 +18,8 @@ __device__ inline bool walled(int antenna) {
     return P.media[start(antenna, MEDIA) + ((2 * (nz + 2) + nz / 2) * (ny + 2) + ny / 2) * pitch] == METAL;
 }
 
-// A place in shared memory that is free after E was formed and before it is sent: what H came in from the block below, or, where
-// that is not in shared memory, from the warp before. Some of a warp's rows fit at a time, of two planes.
+// A place in shared memory that is free after E was formed and before it is sent: what H came in from the block below,
+// or, where that is not in shared memory, from the warp before. Some of a warp's rows fit at a time, of two planes.
 #if SPREAD
 #define DESK h_before
 #define DESK_ROWS (PLANES < ROWS ? PLANES : ROWS)

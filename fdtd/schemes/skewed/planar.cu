@@ -3,8 +3,8 @@
 // t + LEVELS. No work is done twice and there is no second buffer.
 //
 // Settings: REAL; LEVELS; GROUP (warps a level); COLUMNS (that change); ROW (numbers of a row of one
-// plane, whole vectors of 16 bytes). Launch: blocks of 32 GROUP LEVELS threads, grid (batch), dynamic shared memory of SLOTS rows of all
-// planes and coefficients.
+// plane, whole vectors of 16 bytes). Launch: blocks of 32 GROUP LEVELS threads, grid (batch), dynamic shared memory of
+// SLOTS rows of all planes and coefficients.
 #if !defined(LEVELS) || !defined(GROUP) || !defined(COLUMNS) || !defined(ROW)
 #error "LEVELS, GROUP, COLUMNS and ROW must be set"
 #endif

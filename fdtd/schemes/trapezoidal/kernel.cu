@@ -1,22 +1,25 @@
 // Redundant computation: a block reads a tile of whole rows with a halo above and below that is high enough for `count`
-// steps, steps it in registers, and writes the tile. All tiles are independent: they read one buffer of fields and filter
-// memories and write the other.
+// steps, steps it in registers, and writes the tile. All tiles are independent: they read one buffer of fields and
+// filter memories and write the other.
 //
 // Blocks stay and take one tile after the other. Asynchronous copies move rows through a stage in shared memory,
-// of which every warp has its own part. Between two tiles a warp exchanges its stepped rows for those that have arrived. When
-// the copies out have read the stage, it starts copies of the next tile's rows. Other operands of the updates lie in shared
-// memory (slab.cuh), laid out for one tile while the one before is stepped. A tile can be as high as several blocks: those of
-// a cluster, one above the other, pass their edge rows on as the warps of a block do, and only the cluster's ends lose rows.
+// of which every warp has its own part. Between two tiles a warp exchanges its stepped rows for those that have
+// arrived. When the copies out have read the stage, it starts copies of the next tile's rows. Other operands of the
+// updates lie in shared memory (slab.cuh), laid out for one tile while the one before is stepped. A tile can be as high
+// as several blocks: those of a cluster, one above the other, pass their edge rows on as the warps of a block do, and
+// only the cluster's ends lose rows.
 //
-// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them), CLUSTER (blocks a
-// tile).
-// Launch: any number of clusters of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the first.
+// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them), CLUSTER
+// (blocks a tile).
+// Launch: any number of clusters of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the
+// first.
 #define CLUSTERED (CLUSTER > 1)
 #define DESK_ROWS ROWS
 #define TABLES 2
 #include "schemes/trapezoidal/tiles.cuh"
 
-// A lane's columns of the axial memories of its rows: requested, or, of the tile without its halo, written to the other buffer.
+// A lane's columns of the axial memories of its rows: requested, or, of the tile without its halo, written to the other
+// buffer.
 __device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers &buffers, bool write) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
@@ -74,7 +77,8 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         go_on(tour);
         SlabNotes notes;
         if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
-        __syncthreads();  // the tile before is finished: its tables and its part of the pool are free, the next ones are ready
+        // The tile before is finished: its tables and its part of the pool are free, the next ones are ready.
+        __syncthreads();
         Rows g;
         survey(g, t.antenna, lane, table + warp * ROWS, t.row + warp * ROWS);
         const int needs = needs_of(g.row);

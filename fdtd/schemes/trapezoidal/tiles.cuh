@@ -1,5 +1,5 @@
-// Tiles of the trapezoidal scheme: a block's way through them, the buffers that a launch reads and writes, and the stage in
-// shared memory through which rows move.
+// Tiles of the trapezoidal scheme: a block's way through them, the buffers that a launch reads and writes, and the
+// stage in shared memory through which rows move.
 //
 // Settings: those of kernel.cu. Provides Tile, Tour, Buffers, and `ask`, `exchange` and `send_out` of a warp's rows.
 #if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE) || !defined(CLUSTER)

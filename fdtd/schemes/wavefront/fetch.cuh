@@ -1,8 +1,8 @@
 // Further work of the wavefront's radial warps: rows and cells from memory and back, prefetch of coefficients,
 // recording.
 //
-// Needs the settings of kernel.cu and what it declares (Passes, Place, Shared). Provides `Service`: `begin` before the first
-// iteration, `serve` once in each.
+// Needs the settings of kernel.cu and what it declares (Passes, Place, Shared). Provides `Service`: `begin` before the
+// first iteration, `serve` once in each.
 #ifndef RADIAL_WARPS
 #error "include fetch.cuh from kernel.cu: its settings must be set"
 #endif
@@ -55,8 +55,8 @@ __device__ inline void ask(RowFetch &rows, const Passes &passes, const Place &p,
     if (move_on(rows.next)) rows.from -= (P.nz + 1) * 6 * ROW_PITCH;
 }
 
-// The radial layer's cells and the main columns next to them, from memory into the inlet: for each of the 14 numbers of a
-// cell a run of whole vectors, and the last main columns' h_z and h.
+// The radial layer's cells and the main columns next to them, from memory into the inlet: for each of the 14 numbers of
+// a cell a run of whole vectors, and the last main columns' h_z and h.
 #define INLET_VECTORS (14 * INLET_RUN + 2)
 #define INLET_PARTS ((INLET_VECTORS + 31) / 32)
 struct CellStream {

@@ -1,22 +1,22 @@
 // The wavefront: one block an antenna, one warp a time level, rows streamed along z (time skewing of populations).
 //
-// At iteration t level l advances E of row t - lag(l), then H of the row below, passes that row on and loads its next row:
-// one barrier an iteration. Even levels pass on before the barrier, odd levels after it, so that one half of the warps
-// moves rows while the other half computes. A warp keeps
-// two rows in registers, which change roles. After the last row of the lattice comes a row of zeros, the conductor in the
-// plane k = nz, and right behind it the first row again, LEVELS steps later.
+// At iteration t level l advances E of row t - lag(l), then H of the row below, passes that row on and loads its next
+// row: one barrier an iteration. Even levels pass on before the barrier, odd levels after it, so that one half of the
+// warps moves rows while the other half computes. A warp keeps two rows in registers, which change roles. After the
+// last row of the lattice comes a row of zeros, the conductor in the plane k = nz, and right behind it the first row
+// again, LEVELS steps later.
 //
-// Three kinds of work are not the main warps': the columns of the radial layer (radial.cuh), fetching rows from memory and
-// recording (fetch.cuh). Radial warps do it, in step with the others: every fourth warp, so that they share one of the
-// multiprocessor's four parts and its instruction cache.
+// Three kinds of work are not the main warps': the columns of the radial layer (radial.cuh), fetching rows from memory
+// and recording (fetch.cuh). Radial warps do it, in step with the others: every fourth warp, so that they share one of
+// the multiprocessor's four parts and its instruction cache.
 //
 // Settings: REAL, REAL_BYTES, CELLS (lanes.cuh); LEVELS (time levels, one main warp each), RADIAL_COLUMNS, RADIAL_WARPS
 // (at least one), RADIAL_LEVELS (levels a radial lane), TAPS (samples under way at a time, 2^n), BLOCKS (of a
 // multiprocessor, which decide the registers of a lane), RING (rows on their way from memory, at least 3), STAGED_ROWS,
 // FIRST_LANE, STAGED_LANES, WIDE, COUPLED, NUMBERED, FIRST_CUT_LANE, CUT_LANES (rows.cuh); ROW_PITCH, RADIAL_PITCH.
 // Launch: (batch) blocks of (LEVELS + RADIAL_WARPS) 32 threads; `first` step, `count` of steps, `iterations` of all
-// levels for them (an even number; an argument, since registers are scarce and constants cost nothing); `looks`: whether
-// the energy is computed after them.
+// levels for them (an even number; an argument, since registers are scarce and constants cost nothing); `looks`:
+// whether the energy is computed after them.
 #if !defined(LEVELS) || !defined(RADIAL_COLUMNS) || !defined(RADIAL_WARPS) || !defined(RADIAL_LEVELS) || !defined(TAPS)
 #error "LEVELS, RADIAL_COLUMNS, RADIAL_WARPS, RADIAL_LEVELS and TAPS must be set"
 #endif
@@ -101,7 +101,8 @@ struct Shared {
     vector *links;  // [LEVELS - 1][2][ROW_VECTORS]: finished rows on their way to the next level
     vector *ring;   // [RING][ROW_VECTORS]: rows from memory
     vector *taps;   // [2][TAPS][ROW_VECTORS]: rows to record
-    // ca and cb of rows under way [STAGED_ROWS][6][VECTORS][STAGED_LANES], NUMBERED: 64 bits [STAGED_ROWS][3][STAGED_LANES]
+    // ca and cb of rows under way [STAGED_ROWS][6][VECTORS][STAGED_LANES], NUMBERED: 64 bits
+    // [STAGED_ROWS][3][STAGED_LANES]
     vector *media;
     vector *faces;  // [STAGED_ROWS][3][VECTORS][CUT_LANES]: 1 / open area of their cut faces
     real *e_edge;   // [2][LEVELS][2]: e_z, e of the radial layer's first column
@@ -142,9 +143,9 @@ __device__ inline Shared carve(unsigned char *base, int &bytes) {
     bytes = int(reinterpret_cast<unsigned char *>(s.words) - base);
     return s;
 }
-// Place of a row that a level has finished. It is read an iteration later, or three where the next level is four rows behind.
-// Blocks that share a multiprocessor have two and four places a level in turn, as many before a level as rows that it is
-// behind; a block alone has room for four, and registers less room for the difference.
+// Place of a row that a level has finished. It is read an iteration later, or three where the next level is four rows
+// behind. Blocks that share a multiprocessor have two and four places a level in turn, as many before a level as rows
+// that it is behind; a block alone has room for four, and registers less room for the difference.
 __device__ inline real *chain_of(const Shared &s, int level, int row) {
     if (BLOCKS == 1) return s.chain + ((row & 3) * LEVELS + level) * CHAIN;
     return s.chain + (lag(level) + (row & (level % 2 && level + 1 < LEVELS ? 3 : 1))) * CHAIN;

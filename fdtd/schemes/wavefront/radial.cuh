@@ -1,11 +1,11 @@
 // The radial warps of the wavefront: columns of the radial layer, in step with the main warps.
 //
-// A radial lane holds one column at RADIAL_LEVELS time levels; cells and their eight filter memories go from level to level
-// through shared memory. With the last main column it exchanges h_z and h (from before a level) for e_z and e (from
-// after it).
+// A radial lane holds one column at RADIAL_LEVELS time levels; cells and their eight filter memories go from level to
+// level through shared memory. With the last main column it exchanges h_z and h (from before a level) for e_z and e
+// (from after it).
 //
-// Needs the settings and declarations of kernel.cu. Provides `radial_warp`, which also does the work of fetch.cuh; without a
-// radial layer it does that work alone.
+// Needs the settings and declarations of kernel.cu. Provides `radial_warp`, which also does the work of fetch.cuh;
+// without a radial layer it does that work alone.
 #if !defined(RADIAL_COLUMNS) || !defined(RADIAL_LEVELS)
 #error "RADIAL_COLUMNS and RADIAL_LEVELS must be set"
 #endif

@@ -3,10 +3,10 @@
 // `plain` forms are the update in air; `full` forms add the needs of a row's word: filled columns, an axial layer, the
 // source, coupled nodes, cut faces. The radial layer is not here: its columns belong to radial.cuh.
 //
-// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE and AXIS_CELL (the lane with the axis, and
-// its cell there), STAGED_LANES (lanes from there on whose ca and cb the caller keeps in shared memory), WIDE (1: some row reaches beyond them), COUPLED (1: some
-// nodes couple e_r and e_z), NUMBERED (1: ca and cb are numbers of pairs), FIRST_CUT_LANE, CUT_LANES (lanes from there on
-// whose cut faces are kept there; 0: none).
+// Settings: those of lanes.cuh, CELLS in whole vectors of 16 bytes; FIRST_LANE and AXIS_CELL (the lane with the axis,
+// and its cell there), STAGED_LANES (lanes from there on whose ca and cb the caller keeps in shared memory), WIDE (1:
+// some row reaches beyond them), COUPLED (1: some nodes couple e_r and e_z), NUMBERED (1: ca and cb are numbers of
+// pairs), FIRST_CUT_LANE, CUT_LANES (lanes from there on whose cut faces are kept there; 0: none).
 #if !defined(FIRST_LANE) || !defined(STAGED_LANES) || !defined(WIDE) || !defined(COUPLED) || !defined(CUT_LANES)
 #error "FIRST_LANE, STAGED_LANES, WIDE, COUPLED and CUT_LANES must be set"
 #endif
@@ -18,8 +18,8 @@
 #error "CELLS must be a whole number of 16-byte vectors"
 #endif
 
-// Radial factors of one lane's columns: S/r_i, S/r_(i+1/2), S r_(i+1/2); S r_i is the last less S/2. Zero left of the axis.
-// H_z has the second, less at the axis, where long time steps need it.
+// Radial factors of one lane's columns: S/r_i, S/r_(i+1/2), S r_(i+1/2); S r_i is the last less S/2. Zero left of the
+// axis. H_z has the second, less at the axis, where long time steps need it.
 struct Columns {
     real node[CELLS], half[CELLS], rising[CELLS];
 };
@@ -71,8 +71,8 @@ __device__ inline void stretch_cells(
         if (v * WIDTH < columns) memory[v] = packed(p0 + v * WIDTH), second[v] = packed(p1 + v * WIDTH);
 }
 
-// Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, in the lanes that are staged
-// there; else in device memory. NUMBERED: of this lane's numbers of the first component, and of the row's pairs.
+// Place of a row's ca and cb: in shared memory, this lane's first vector of the first plane, in the lanes that are
+// staged there; else in device memory. NUMBERED: of this lane's numbers of the first component, and of the row's pairs.
 struct Medium {
     const vector *staged;
     const real *row;
@@ -117,8 +117,8 @@ __device__ inline void drive_e(
     }
 }
 
-// Drives a component of H by the gain over the open area, or by its negative (`sign`); faces are staged if no row's cut faces
-// reach beyond the staged lanes.
+// Drives a component of H by the gain over the open area, or by its negative (`sign`); faces are staged if no row's cut
+// faces reach beyond the staged lanes.
 __device__ inline void drive_h(
     Row &row, Component component, const real *curl, const real *gain, real sign, int lane, int reach, const real *faces,
     const vector *staged
@@ -144,7 +144,8 @@ __device__ inline void drive_h(
     }
 }
 
-// Contribution of the r-z entries at the nodes of plane k, from the curls around them, to e_r, e_z of the row and e_z below.
+// Contribution of the r-z entries at the nodes of plane k, from the curls around them, to e_r, e_z of the row and e_z
+// below.
 __device__ inline void couple_nodes(Row &row, Row &below, const Columns &c, int lane, int reach, int antenna, int k) {
     const real zeros[CELLS] = {};
     const Lane here{row, below.at[H_R], below.at[H_PHI], 0, from_left(row.at[H_PHI], lane)};

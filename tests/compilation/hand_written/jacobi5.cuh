@@ -23,7 +23,8 @@ struct Stencil {
         c.field(1 - c.parity) = values.at[0];
     }
 
-    // One time level of a stream of rows, COUNT cells a lane: takes row j + 1 at the time before, gives row j at its own.
+    // One time level of a stream of rows, COUNT cells a lane: takes row j + 1 at the time before, gives row j at its
+    // own.
     template <int COUNT> struct Level {
         real last[COUNT], known[COUNT];  // row j before; the part of its sum without the row above
 

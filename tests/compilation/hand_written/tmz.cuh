@@ -1,9 +1,10 @@
-// TM_z: h_x -= S/l_y dy e_z, h_y += S/l_x dx e_z, then eps de_z = S (dx h_y - dy h_x) with loss (see fdtd/planar/problem.py).
+// TM_z: h_x -= S/l_y dy e_z, h_y += S/l_x dx e_z, then eps de_z = S (dx h_y - dy h_x) with loss (see
+// fdtd/planar/problem.py).
 //
-// A stencil has PHASES that must follow each other everywhere. Phase p reads planes up to low(p) cells before and high(p)
-// cells after its own and writes its own cell only; it can be done back(p) rows behind the first phase, at most BACK. The
-// last IDLE rows and columns never change: walls and padding. A phase computes first and stores in a second part, so that
-// the loads of several cells can be in flight at a time.
+// A stencil has PHASES that must follow each other everywhere. Phase p reads planes up to low(p) cells before and
+// high(p) cells after its own and writes its own cell only; it can be done back(p) rows behind the first phase, at most
+// BACK. The last IDLE rows and columns never change: walls and padding. A phase computes first and stores in a second
+// part, so that the loads of several cells can be in flight at a time.
 struct Stencil {
     enum Plane { E_Z, H_X, H_Y, PLANES, KEPT = PLANES };
     enum Coefficient { GAIN_X, GAIN_Y, KEEP, GAIN, COEFFICIENTS };
