@@ -34,7 +34,7 @@ RANKS = {
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
         ("yee.media", "yee.layers", "yee.stairs"),
-        ("axisymmetric.rim_media",),
+        ("axisymmetric.rim_media", "axisymmetric.rim_windows"),
         (
             "axisymmetric.rims",
             "axisymmetric.ports",

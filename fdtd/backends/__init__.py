@@ -12,7 +12,8 @@ from fdtd.arrays import library
 from fdtd.axisymmetric import media, polygons
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.problem import Problem, Records, Watch
-from fdtd.axisymmetric.rims import Compiled, Windows
+from fdtd.axisymmetric.rim_windows import Windows
+from fdtd.axisymmetric.rims import Compiled
 from fdtd.axisymmetric.scene import LevelSet, Scene
 from fdtd.yee import problem as yee_problem
 from fdtd.yee.surface import Gathering, OnHost, Surface

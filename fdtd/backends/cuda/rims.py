@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fdtd.axisymmetric import rims
+from fdtd.axisymmetric import rim_windows, rims
 from fdtd.axisymmetric.conductors import AXIS_COLUMNS
+from fdtd.axisymmetric.rim_windows import WINDOW, Windows
 from fdtd.axisymmetric.wedges import Wedges
 from fdtd.backends.cuda.rasterise import THREADS, Launcher, launcher
 from fdtd.backends.cuda.text import flatten
@@ -17,7 +18,7 @@ from fdtd.backends.cuda.text import flatten
 @lru_cache(maxsize=1)
 def text() -> str:
     """Return the kernels' text, flattened."""
-    macros = {name: repr(getattr(rims, name)) for name in ("WINDOW", "REACH", "SMALLEST_VOLTAGE")}
+    macros = {name: repr(getattr(rim_windows, name)) for name in ("WINDOW", "REACH", "SMALLEST_VOLTAGE")}
     return flatten("kernels/raster/rims.cu", macros | {"AXIS_COLUMNS": AXIS_COLUMNS})
 
 
@@ -29,7 +30,7 @@ class Rims:
         launch: Starts kernels; the device's if None.
     """
 
-    def __init__(self, windows: rims.Windows, launch: Launcher | None = None) -> None:
+    def __init__(self, windows: Windows, launch: Launcher | None = None) -> None:
         self._launch = launch or launcher()
         self._windows, xp = windows, self._launch.arrays
         first = np.stack([windows.i0, windows.k0, windows.real])
@@ -38,12 +39,12 @@ class Rims:
         self._near = xp.asarray(np.ascontiguousarray(windows.near, dtype=np.int32))
 
     def ratios(self, wedges: Wedges, rim: np.ndarray, antenna: np.ndarray) -> Any:
-        """Return flux over voltage in windows, as `fdtd.axisymmetric.rims.Windows.ratios` does."""
+        """Return flux over voltage in windows, as `fdtd.axisymmetric.rim_windows.Windows.ratios` does."""
         xp, windows = self._launch.arrays, self._windows
         each = (wedges.opening, wedges.exponent, wedges.ends, wedges.permittivity, wedges.f, wedges.g)
         fields = xp.asarray(np.concatenate([np.ravel(one) for one in each]).astype(float))
         of = xp.asarray(np.stack([rim, antenna]).astype(np.int32))
-        found = xp.empty((2, len(rim), rims.WINDOW, rims.WINDOW))
+        found = xp.empty((2, len(rim), WINDOW, WINDOW))
         grid, near = windows.grid, windows.near.shape[1]
         self._launch(
             text(), "window_ratios", (len(rim), 1), THREADS, len(rim), len(wedges.ends), fields, of,
@@ -65,7 +66,7 @@ class Rims:
         xp, grid = self._launch.arrays, self._windows.grid
         count, antennas = self._windows.real.shape
         least, (near, far) = rims.least_coefficient(grid), rims.allowed(grid)
-        least_phi = xp.empty((count, antennas, rims.WINDOW, rims.WINDOW))
+        least_phi = xp.empty((count, antennas, WINDOW, WINDOW))
         self._launch(
             text(), "correct_areas", (antennas, 1), THREADS, count, antennas, self._first, grid.nr, grid.nz,
             least, near, far, xp.ascontiguousarray(in_air), open_length, open_area, least_phi,

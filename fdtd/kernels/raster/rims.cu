@@ -1,8 +1,9 @@
-// Edge conditions around metal rims: what fdtd/axisymmetric/rims.py does with arrays, in three launches.
+// Edge conditions around metal rims: what fdtd/axisymmetric/rims.py and rim_windows.py do with arrays, in three
+// launches.
 //
 // One block a wedge or an antenna, one thread a cell of the window round a rim. Rims are corrected one after the other,
 // as their windows may overlap. Arrays (rims, antennas) say where each rim is; windows are WINDOW cells wide. Macros
-// from rims.py: WINDOW, REACH, SMALLEST_VOLTAGE.
+// from rim_windows.py: WINDOW, REACH, SMALLEST_VOLTAGE.
 
 #define SIDE (WINDOW + 1)  // corners of the cells along a window
 #define WIDE (WINDOW + 2)  // cells with one more on each side
