@@ -14,7 +14,7 @@ from antennaopt.bench.problems import plain_problem, reference_problem
 from antennaopt.settings import SolverSettings
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
-from fdtd.backends.cuda.device import DryDevice
+from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
 from fdtd.backends.cuda.yee_choice import plan_unposed
 from fdtd.errors import Unsuitable

@@ -21,7 +21,7 @@ from antennaopt.solve.rehearsal import Rehearsal
 from fdtd.axisymmetric import rehearsal as fields
 from fdtd.axisymmetric import simulation
 from fdtd.backends import cuda
-from fdtd.backends.cuda.device import DryDevice
+from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.stepping import Batch
 from fdtd.farfield import axisymmetric as farfield
 

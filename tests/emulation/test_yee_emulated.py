@@ -11,7 +11,7 @@ import pytest
 from host_device import HostDevice
 
 from fdtd.backends.cuda import yee
-from fdtd.backends.cuda.device import DryDevice
+from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.yee_packing import pack
 from fdtd.yee.problem import Problem, Records
 

@@ -19,7 +19,7 @@ from host_device import HostDevice
 from fdtd import yee as space
 from fdtd.backends import cuda, yee_reference
 from fdtd.backends.cuda import yee
-from fdtd.backends.cuda.device import DryDevice
+from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.yee_choice import groups
 from fdtd.backends.cuda.yee_packing import pack
 from fdtd.schemes.machine import HOPPER

@@ -1,10 +1,10 @@
-"""What the stepping needs of a device, the CUDA device itself (CuPy is imported when it is made), and a dry one."""
+"""What the stepping needs of a device, and the CUDA device itself; CuPy is imported when it is made."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from fdtd.backends.cuda.present import identity_of
 from fdtd.errors import DeviceError, KernelBuildError, OutOfMemory
-from fdtd.schemes.machine import HOPPER, Limits, Machine
+from fdtd.schemes.machine import Limits, Machine
 
 # cudaDeviceAttr: clock (kHz), memory clock (kHz), bus width (bits), second-level cache (bytes).
 _CLOCK, _MEMORY_CLOCK, _BUS, _CACHE = 13, 36, 37, 38
@@ -366,78 +366,3 @@ def describe(device: CudaDevice | None = None) -> Machine:
         memory_bytes_per_s=_COPY * 2 * 1e3 * found.attribute(_MEMORY_CLOCK) * found.attribute(_BUS) / 8,
         l2_bytes_per_s=_CACHE_BYTES_A_CYCLE * found.limits.multiprocessors * clock,
     )
-
-
-class DryDevice:
-    """Takes everything that a device takes, and keeps only the texts of programs.
-
-    Attributes:
-        limits: Of the device that it stands for.
-        texts: Flattened kernel texts, in the order in which they were compiled.
-    """
-
-    def __init__(self, limits: Limits = HOPPER) -> None:
-        self.limits = limits
-        self.texts: list[str] = []
-
-    def upload(self, array: np.ndarray, copies: int = 1) -> Any:
-        """Nothing."""
-        del array, copies
-
-    def zeros(self, count: int, dtype: np.dtype | type) -> Any:
-        """Nothing."""
-        del count, dtype
-
-    def address(self, buffer: Any) -> int:
-        """No place."""
-        del buffer
-        return 0
-
-    def download(self, buffer: Any) -> np.ndarray:
-        """Refused: there is nothing to look at."""
-        raise NotImplementedError("a device that only plans holds no numbers")
-
-    def start_download(self, buffer: Any) -> Callable[[], np.ndarray]:
-        """Refused likewise."""
-        return lambda: self.download(buffer)
-
-    def start(self, text: str, kernel: str, grid: tuple[int, int], threads: int, *arguments: Any) -> None:
-        """Keep the text."""
-        del kernel, grid, threads, arguments
-        self.texts.append(text)
-
-    def program(self, text: str, place: int = 0) -> DryProgram:
-        """Note a text."""
-        del place
-        self.texts.append(text)
-        return DryProgram()
-
-    def apart(self, place: int, rank: int) -> AbstractContextManager[None]:
-        """Nothing."""
-        del place, rank
-        return nullcontext()
-
-    def ahead(self) -> AbstractContextManager[None]:
-        """Nothing."""
-        return nullcontext()
-
-
-class DryProgram:
-    """Launches nothing."""
-
-    def set_parameters(self, data: bytes) -> None:
-        """Nothing."""
-        del data
-
-    def launch(
-        self,
-        kernel: str,
-        grid: tuple[int, ...],
-        threads: int,
-        *arguments: int,
-        shared: int = 0,
-        cluster: int = 1,
-        together: bool = False,
-    ) -> None:
-        """Nothing."""
-        del kernel, grid, threads, arguments, shared, cluster, together

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from fdtd.axisymmetric.problem import Problem
-from fdtd.backends.cuda.device import Device, DryDevice
+from fdtd.backends.cuda.device import Device
+from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.packing import feed_macros
 from fdtd.backends.cuda.planar import PLANAR_SCHEMES, PlanarBatch, prepare
 from fdtd.backends.cuda.stepping import Batch
