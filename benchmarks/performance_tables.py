@@ -23,27 +23,14 @@ from farm_tables import (
     whole_studies,
     workers_table,
 )
+from kernel_tables import by_lattice, by_scheme, kernels, parts_table, planar_table
 from space_tables import others_table, space_table
 from stored_rows import Row, cells, giga, percent, read, rows
 from validation_tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 README, PAGE = ROOT / "README.md", ROOT / "docs" / "performance.md"
-SCHEMES = ("one_step", "trapezoidal", "wavefront", "resident")
-FORMS = ("two launches", "one launch")
 STUDY = "`antennaopt run experiments/ten_thousand.toml`"
-
-
-def label(row: Row) -> str:
-    """Name a scheme and its form."""
-    form = f", {FORMS[len(row['choice'])]} a step" if row["scheme"] == "one_step" else ""
-    return f"`{row['scheme']}`{form}"
-
-
-def kernels() -> list[Row]:
-    """Return rows of whole kernels of antennas, those of the study's lattice too where they are stored."""
-    found = rows("h200/kernels_study") or rows("h200/kernels")
-    return [row for row in found if row["stencil"] == "bor" and not row["without"] and row["batch"] == 264]
 
 
 def speed() -> str:
@@ -181,41 +168,6 @@ def fast_device() -> str:
             "`antennaopt bench kernels --backend cuda`",
         ])  # fmt: skip
     return table(["what", "figure", "command"], lines)
-
-
-def by_scheme() -> str:
-    """Return rates of whole kernels of antennas, and of the study."""
-    lines = []
-    for shape in dict.fromkeys(cells(row) for row in kernels()):
-        own = [row for row in kernels() if cells(row) == shape]
-        base = max(row["cell_steps_per_s"] for row in own if row["scheme"] == "one_step")
-        lines += [
-            [shape, label(row), giga(row["cell_steps_per_s"]), f"{row['cell_steps_per_s'] / base:.2f}"]
-            for row in sorted(own, key=lambda row: (SCHEMES.index(row["scheme"]), len(row["choice"])))
-        ]
-    study = read("h200/ten_thousand")
-    for run, when in ((study, "kernels compiled on the way"), (study["again"], "kernels cached")):
-        lines.append([
-            " x ".join(map(str, study["lattice"])), f"whole study, `{study['device']['scheme']}`, {when}",
-            f"**{giga(run['cell_steps_per_s'])}**", "",
-        ])  # fmt: skip
-    return table(["cells", "264 antennas, everything on", "G cell-steps/s", "over the faster `one_step`"], lines)
-
-
-def by_lattice() -> str:
-    """Return rates of every scheme on every timed lattice."""
-    found: dict[str, dict[str, float]] = {}
-    for row in rows("h200/schemes"):
-        found.setdefault(cells(row), {})[label(row)] = row["cell_steps_per_s"]
-    columns = ["`wavefront`", "`resident`", "`trapezoidal`", *(f"`one_step`, {n} a step" for n in FORMS)]
-    lines = []
-    for shape, rates in found.items():
-        best = max(rates.values())
-        shown = [giga(rates[name]) if name in rates else "does not fit" for name in columns]
-        shown = [f"**{text}**" if rates.get(name) == best else text for name, text in zip(columns, shown, strict=True)]
-        base = max(rate for name, rate in rates.items() if name.startswith("`one_step`"))
-        lines.append([shape, *shown, f"{best / base:.1f}"])
-    return table(["cells", *columns, "best over the faster `one_step`"], lines)
 
 
 def whole_antennas() -> str:
@@ -364,56 +316,6 @@ def proof_table() -> str:
 
 def _small(value: float) -> str:
     return "0" if value == 0 else f"{value:.1e}".replace("e-0", "e-")
-
-
-def parts_table() -> str:
-    """Return rates of kernels with parts left out."""
-    parts = {(): "", ("layers",): "", ("record",): "", ("media",): "", ("layers", "record", "media"): ""}
-    move = ("layers", "record", "media", "arithmetic")
-    own = [row for row in rows("h200/kernels") if row["stencil"] == "bor"]
-    lines = []
-    for batch in dict.fromkeys(row["batch"] for row in own):
-        rates = {(label(row), tuple(row["without"])): row["cell_steps_per_s"] for row in own if row["batch"] == batch}
-        base = max(rate for (name, left), rate in rates.items() if "one_step" in name and not left)
-        for name in dict.fromkeys(name for name, _ in rates):
-            whole, bare = rates[name, ()], rates.get((name, ("layers",)))
-            cost = "" if bare is None else f"{percent(1 - whole / bare)} / {percent(bare / whole - 1)}"
-            shown = [giga(rates[name, part]) if (name, part) in rates else "" for part in (*parts, move)][1:]
-            lines.append([str(batch), name, f"{giga(whole)} ({whole / base:.2f} x)", shown[0], cost, *shown[1:]])
-    header = ["antennas", "scheme", "everything", "no layers", "layers cost", "no records", "air"]
-    return table([*header, "update only", "memory only"], lines)
-
-
-def planar_table() -> str:
-    """Return the best choice of each planar scheme; those without rows of `gpu_planar.py` are of `bench kernels`."""
-    schemes = ("one_step", "trapezoidal", "skewed", "resident")
-    timed: dict[tuple[str, str, int], dict[str, tuple[float, float, str]]] = {}
-    for source, mark in (("h200/planar", ""), ("h200/kernels", " \\*")):
-        own = [row for row in rows(source) if row["stencil"] != "bor" and not row.get("without")]
-        for row in own:
-            case = (row["stencil"], cells(row), row["batch"])
-            here = timed.setdefault(case, {})
-            base = max(
-                (one["cell_steps_per_s"] for one in own if one["scheme"] == "one_step"
-                 and (one["stencil"], cells(one), one["batch"]) == case),
-                default=0.0,
-            )  # fmt: skip
-            known = here.get(row["scheme"])
-            if known is None or (known[2] == mark and known[0] < row["cell_steps_per_s"]):
-                here[row["scheme"]] = (row["cell_steps_per_s"], row["cell_steps_per_s"] / base if base else 0.0, mark)
-    lines = []
-    for (stencil, shape, batch), found in timed.items():
-        best = max(rate for rate, _, _ in found.values())
-        shown = []
-        for scheme in schemes:
-            if scheme not in found:
-                shown.append("does not fit")
-                continue
-            rate, ratio, mark = found[scheme]
-            text = f"{rate / 1e9:,.0f}" + (f" ({ratio:.1f} x)" if scheme != "one_step" else "") + mark
-            shown.append(f"**{text}**" if rate == best else text)
-        lines.append([f"`{stencil}`, {shape}, {batch}", *shown])
-    return table(["stencil, lattice, batch", *schemes], lines)
 
 
 def best_table() -> str:

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+import kernel_tables
 import performance_tables as tables
 
 
@@ -40,11 +41,12 @@ def test_ratios_are_to_the_faster_form_of_one_step(monkeypatch: pytest.MonkeyPat
         {**about, "scheme": scheme, "choice": {"launches": form} if form else {}, "cell_steps_per_s": rate}
         for (scheme, form), rate in rates.items()
     ]
-    monkeypatch.setattr(tables, "kernels", lambda: made)
     study = tables.read("h200/ten_thousand")
     study |= {"cell_steps_per_s": 12.3e9}
     stored = tables.read
-    monkeypatch.setattr(tables, "read", lambda name: study if name == "h200/ten_thousand" else stored(name))
+    for module in (tables, kernel_tables):
+        monkeypatch.setattr(module, "kernels", lambda: made)
+        monkeypatch.setattr(module, "read", lambda name: study if name == "h200/ten_thousand" else stored(name))
     text = make()
     assert ("4.00 |" if make is tables.by_scheme else "200 G (`resident`, 4.0 x)") in text
     assert "12.3" in text
