@@ -36,8 +36,8 @@ import pandas as pd
 from antennaopt.metrics import METRICS
 from antennaopt.store.files import read_events
 from antennaopt.store.manifest import source_commit
-from antennaopt.store.reading import stepping_of
 from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.stepping import stepping_of
 
 ROOT = Path(__file__).resolve().parents[1]
 STUDY = "experiments/ten_thousand.toml"

@@ -19,8 +19,8 @@ from antennaopt.experiment import Cluster
 from antennaopt.machine import processor_name
 from antennaopt.run.progress import Progress
 from antennaopt.run.start import open_farm, run
-from antennaopt.store.reading import stepping_of
 from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.stepping import stepping_of
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment

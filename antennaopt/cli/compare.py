@@ -40,7 +40,7 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
     from antennaopt.report.convergence import compared, plot_comparison, same_rows
     from antennaopt.report.record import read_run
     from antennaopt.run.continuation import differences
-    from antennaopt.store.reading import damage_lines
+    from antennaopt.store.damage import damage_lines
 
     records = [read_run(run) for run in runs]
     first, *others = records
@@ -129,7 +129,7 @@ def report(run: Path, quiet: bool) -> None:
     check_folder(run)
     from antennaopt.report.page import write_report
     from antennaopt.report.record import read_run
-    from antennaopt.store.reading import damage_lines
+    from antennaopt.store.damage import damage_lines
 
     record = read_run(run)
     path = write_report(record)

@@ -42,7 +42,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
     """  # noqa: D301 - \b is click's
     from antennaopt.cli.tables import aligned
     from antennaopt.report.goals import reused_words
-    from antennaopt.store.reading import stepping_text
+    from antennaopt.store.stepping import stepping_text
 
     check_writable(json_file, inputs=[run])
     if watch:
@@ -83,9 +83,11 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
         ResumeRefusedError: It is damaged.
     """
     from antennaopt.report.goals import findings_of, reused
+    from antennaopt.store.damage import damage_lines
     from antennaopt.store.levels import finest_rows
-    from antennaopt.store.reading import crowned_best, damage_lines, stepping_of
+    from antennaopt.store.reading import crowned_best
     from antennaopt.store.run_folder import RunFolder
+    from antennaopt.store.stepping import stepping_of
 
     check_run_folder(path)
     folder = RunFolder.open(path, whole=False)

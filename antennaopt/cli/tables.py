@@ -107,7 +107,7 @@ def report_lines(summary: RunSummary) -> list[str]:
         summary: From `antennaopt.run.run`.
     """
     from antennaopt.store.levels import account_lines
-    from antennaopt.store.reading import rate_text
+    from antennaopt.store.stepping import rate_text
 
     share = f"{summary.solver_fraction:.0%} of the workers' time was solving"
     if summary.stepping_fraction is not None:

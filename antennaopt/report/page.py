@@ -24,9 +24,10 @@ from antennaopt.report.record import RunRecord, read_run
 from antennaopt.report.tolerance import yields_of
 from antennaopt.report.trade_offs import extremes, extremes_table
 from antennaopt.solve.lattices import lattice_text
+from antennaopt.store.damage import damage_lines
 from antennaopt.store.files import write_text
 from antennaopt.store.levels import level_accounts
-from antennaopt.store.reading import damage_lines, stepping_of
+from antennaopt.store.stepping import stepping_of
 from antennaopt.terminal import visible
 
 LENGTHS = ("solver.cell", "solver.pml_distance")

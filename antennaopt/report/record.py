@@ -23,9 +23,10 @@ from antennaopt.report.patterns import Cuts
 from antennaopt.search.objectives import Objective, Standing
 from antennaopt.solve.certificate import crowned
 from antennaopt.store import load
+from antennaopt.store.damage import damage_lines
 from antennaopt.store.files import read_events
 from antennaopt.store.levels import coarser_plans
-from antennaopt.store.reading import certificate_mode, certified, damage_lines
+from antennaopt.store.reading import certificate_mode, certified
 from antennaopt.store.rows import pattern_frame
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import LEVEL

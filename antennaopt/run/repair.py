@@ -28,9 +28,9 @@ from antennaopt.run.stores import outcome_of_row
 from antennaopt.search import individual_id
 from antennaopt.solve.outcome import REPEATABLE, STATUSES, Outcome
 from antennaopt.store.checkpoint import Checkpoint, canonical
+from antennaopt.store.damage import Damage, damaged_files
 from antennaopt.store.generations import SINGLE, first_generation, generation_of
 from antennaopt.store.made import made_rows, of_sample_key, sample_key, write_made
-from antennaopt.store.reading import Damage, damaged_files
 from antennaopt.store.run_folder import RunFolder
 
 if TYPE_CHECKING:

@@ -43,8 +43,8 @@ from antennaopt.store.cache import EvaluationCache
 from antennaopt.store.checkpoint import Checkpoint
 from antennaopt.store.levels import level_accounts
 from antennaopt.store.made import made_table
-from antennaopt.store.reading import stepping_of
 from antennaopt.store.run_folder import RunFolder
+from antennaopt.store.stepping import stepping_of
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
 from antennaopt.run.interfaces import Evaluation, Recalled, Store
 from antennaopt.solve.outcome import Outcome
+from antennaopt.store.damage import damage_lines
 from antennaopt.store.files import check_run_folder, read_events
 from antennaopt.store.generations import generation_of, restoring
 from antennaopt.store.levels import finest_rows, plan_of_row
 from antennaopt.store.made import write_made
-from antennaopt.store.reading import crowned_best, damage_lines
+from antennaopt.store.reading import crowned_best
 from antennaopt.store.rows import modes_of_row, pattern_part
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import PARTS_OF_S11, RunColumns

@@ -10,7 +10,7 @@ from antennaopt.cli import main
 from antennaopt.cli.status import read_state
 from antennaopt.report.page import facts
 from antennaopt.report.record import read_run
-from antennaopt.store.reading import stepping_of
+from antennaopt.store.stepping import stepping_of
 
 
 def fill(folder, generation, stepped, *, seconds, steps=None, **changes):

@@ -19,7 +19,7 @@ from antennaopt.run.progress import Progress
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.solve.certificate import certify
 from antennaopt.store import generations, load
-from antennaopt.store.reading import damaged_files
+from antennaopt.store.damage import damaged_files
 from antennaopt.store.run_folder import RunFolder
 
 STEADY = {"algorithm": "steady_state", "generations": 4}
@@ -195,7 +195,7 @@ def test_files_that_hold_several_generations(tmp_path, monkeypatch):
     """The first shared file, one in the middle, the last; rows, patterns, and a file that is not there."""
     monkeypatch.setattr(generations, "SINGLE", 2)
     monkeypatch.setattr(generations, "MOST_ROWS", 20)
-    monkeypatch.setattr("antennaopt.store.reading.SINGLE", 2)
+    monkeypatch.setattr("antennaopt.store.damage.SINGLE", 2)
     monkeypatch.setattr("antennaopt.run.repair.SINGLE", 2)
     evolution = {"population": 6, "generations": 14}
     left_alone = cheap_lens.start(tmp_path / "quiet", farm=cheap_lens.serial, evolution=evolution, sleep_s=0.0).folder
