@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from antennaopt.search.robust import Aim, Sample, kept, moved, next_count, settled
+from antennaopt.search.robust import FIRST, Aim, Sample, kept, moved, next_count, settled
 
 BEST: Sample = (0.0, True)
 """The best that a sample can come to."""
@@ -144,4 +144,7 @@ def beginning(aim: Aim, met: int, undecided: int, *, fewest: int, least: int) ->
         fewest: Places that matter.
         least: Copies of a round that are worth waiting for.
     """
-    return next_count(0, aim.total, max(met + undecided, fewest), least) if aim.kind == "yield" else 0
+    if aim.kind != "yield":
+        return 0
+    # With fewer than matter, any number of others may tie for the last place: then only the first samples are certain.
+    return next_count(0, aim.total, met + undecided, least) if met >= fewest else min(FIRST, aim.total)

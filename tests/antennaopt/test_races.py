@@ -76,7 +76,8 @@ def test_where_a_race_begins():
     aim = Aim("yield", 20)
     assert beginning(aim, 3, 100, fewest=2, least=264) == 4
     assert beginning(aim, 3, 0, fewest=2, least=264) == 20
-    assert beginning(aim, 1, 0, fewest=2, least=8) == beginning(aim, 2, 0, fewest=2, least=8) == 4
+    assert beginning(aim, 2, 0, fewest=2, least=8) == 4
+    assert beginning(aim, 1, 0, fewest=2, least=8) == 2, "any number of others may tie for the second place"
     assert beginning(Aim("mean", 20), 3, 0, fewest=2, least=264) == 0
 
 
