@@ -109,8 +109,8 @@ Watch = Callable[[int, float], None]
 class Records:
     """Records of a batch; one entry an antenna, of its own length where an antenna stopped early.
 
-    A device leaves its records in its own memory: port and contour as one array each, (batch, samples, numbers), zero
-    after an antenna's stop.
+    A device leaves its records in its own memory: port and contour as one array each, (batch, samples, numbers), of
+    which an antenna has as many samples as it recorded; what follows is undefined.
 
     Attributes:
         steps: Steps taken, (batch,).

@@ -194,7 +194,7 @@ def solutions(
         layout: Frequencies, contour, sampling.
         problem: What was stepped.
         feeds: Mode of each antenna's feed.
-        records: What the batch left behind; of a device, zero after an antenna's own stop.
+        records: What the batch left behind.
         fields: Keep the electric field of the whole lattice at the frequencies.
         sweep: Number of frequencies across the band at which S11 is kept as well.
         losses: Whether the problem's field map holds the lossy bodies.

@@ -1,8 +1,9 @@
 // Spectra of records, sum_n x_n exp(-jwt_n), in double precision, which the records themselves need not have; and the
 // power through a contour. Settings: REAL of the records.
 //
-// A block of `spectra` sums NUMBERS numbers of one antenna at FREQUENCIES frequencies at a time. Each of its warps takes every
-// SLICES-th sample; the warps' sums are added up in their order. So an antenna's spectrum depends on its record alone.
+// A block of `spectra` sums NUMBERS numbers of one antenna at FREQUENCIES frequencies at a time. Each of its warps takes
+// every SLICES-th sample; the warps' sums are added up in their order. So an antenna's spectrum depends on its record
+// alone.
 
 #define NUMBERS 32
 #define SLICES 8
@@ -23,7 +24,8 @@ extern "C" __global__ void spectra(
         if (number < numbers)
 #pragma unroll 4
             for (int sample = slice; sample < count; sample += SLICES) {
-                const double value = own[(size_t)sample * numbers], weighted = weights ? value * weights[sample] : value;
+                const double value = own[(size_t)sample * numbers];
+                const double weighted = weights ? value * weights[sample] : value;
                 const double* const wave = &waves[2 * ((size_t)sample * frequencies + first)];
 #pragma unroll
                 for (int part = 0; part < 2 * FREQUENCIES; ++part)
