@@ -55,7 +55,7 @@ def speed() -> str:
         [f"antennas of {device['steps']} steps per second", cells(device), f"{alone['antennas_per_s']:.2f}",
          f"{device['antennas_per_s']:.0f}"],
         ["study of 10,000 lenses, the whole command, kernels in the cache", lattice, "",
-         f"{min(whole):.0f} to {max(whole):.0f} s (H100, two machines)"],
+         f"{min(whole):.0f} to {max(whole):.0f} s (H100, two machines and commits)"],
     ]  # fmt: skip
     return table(["what", "cells", f"one core, {core['device']}", "one NVIDIA H200"], lines)
 
