@@ -105,6 +105,7 @@ def test_a_search_starts_again_after_generations_without_a_better_best(algorithm
     assert one.evaluations == one.settings.most_evaluations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "without", "with_new_starts"), [("ga", 4, 9), ("de", 5, 10)])
 def test_new_starts_leave_a_trap(algorithm, without, with_new_starts):
     """A wide basin that ends at 1 and a narrow one that ends at 0, three genes: seeds of 10 that find the second."""

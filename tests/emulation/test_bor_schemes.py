@@ -107,7 +107,7 @@ def test_wavefront_of_other_widths(shape: tuple[int, int]) -> None:
     assert max(record_errors(measured, expected).values()) < TOLERANCE["float32"]
 
 
-@pytest.mark.parametrize("shape", [(27, 38), (61, 300)])
+@pytest.mark.parametrize("shape", [(27, 38), pytest.param((61, 300), marks=pytest.mark.slow)])
 def test_energy_inside_a_launch_has_the_bits_of_the_looks_between_launches(
     monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int]
 ) -> None:
