@@ -115,11 +115,11 @@ class StepCounts:
     """How many time steps antennas took until they had settled, and a guess of how many others will take."""
 
     def __init__(self) -> None:
-        self._known: Sequence[Evaluation] = ()
+        self._known: list[tuple[tuple[float, ...], int]] = []
 
     def learn(self, evaluations: Sequence[Evaluation]) -> None:
         """Take the antennas of a generation in place of those before."""
-        known = [one for one in evaluations if one.outcome.steps]
+        known = [(one.candidate.genome, one.outcome.steps) for one in evaluations if one.outcome.steps]
         self._known = known[:MOST_COMPARED] or self._known
 
     def most_first(self, names: Sequence[str], genomes: Sequence[Sequence[float]]) -> list[str]:
@@ -135,8 +135,8 @@ class StepCounts:
         """
         if not self._known or len(names) < 2:
             return list(names)
-        known = np.array([one.candidate.genome for one in self._known])
-        steps, lengths = [float(one.outcome.steps or 0) for one in self._known], np.sum(known**2, axis=1)
+        known = np.array([genome for genome, _ in self._known])
+        steps, lengths = np.array([steps for _, steps in self._known], dtype=float), np.sum(known**2, axis=1)
         asked, guessed = np.array(genomes), np.empty(len(names))
         for first in range(0, len(names), _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
