@@ -10,13 +10,14 @@ import numpy as np
 from fdtd.backends.cuda.rasterise import Launcher, launcher
 from fdtd.backends.cuda.text import REALS, flatten
 
-_NUMBERS, _THREADS, _FLUX_THREADS = 32, 256, 128  # of a block, as in the kernels
+_NUMBERS, _SLICES, _FLUX_THREADS = 32, 8, 128  # of a block
 
 
 @lru_cache(maxsize=2)
 def text(precision: str) -> str:
     """Return the kernel's text for records of a precision, flattened."""
-    return flatten("kernels/axisymmetric/spectra.cu", {"REAL": REALS[precision]})
+    macros = {"REAL": REALS[precision], "NUMBERS": _NUMBERS, "SLICES": _SLICES, "THREADS": _FLUX_THREADS}
+    return flatten("kernels/axisymmetric/spectra.cu", macros)
 
 
 def spectra(samples: Any, counts: Any, waves: Any, weights: Any = None, launch: Launcher | None = None) -> Any:
@@ -36,7 +37,7 @@ def spectra(samples: Any, counts: Any, waves: Any, weights: Any = None, launch: 
     (antennas, length, numbers), frequencies = samples.shape, waves.shape[1]
     found = launch.arrays.empty((antennas, frequencies, numbers), dtype=complex)
     launch(
-        text(str(samples.dtype)), "spectra", (-(-numbers // _NUMBERS), antennas), _THREADS,
+        text(str(samples.dtype)), "spectra", (-(-numbers // _NUMBERS), antennas), _NUMBERS * _SLICES,
         samples, length, numbers, counts, weights, waves, frequencies, found,
     )  # fmt: skip
     return found

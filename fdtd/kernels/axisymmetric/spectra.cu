@@ -1,13 +1,11 @@
 // Spectra of records, sum_n x_n exp(-jwt_n), in double precision, which the records themselves need not have; and the
-// power through a contour. Settings: REAL of the records.
+// power through a contour. Settings: REAL of the records; NUMBERS and SLICES; THREADS of a block of `flux`.
 //
 // A block of `spectra` sums NUMBERS numbers of one antenna at FREQUENCIES frequencies at a time. Each of its warps takes
 // every SLICES-th sample; the warps' sums are added up in their order. So an antenna's spectrum depends on its record
 // alone.
 
-#define NUMBERS 32
-#define SLICES 8
-#define FREQUENCIES 4  // two sums each, so that every warp adds up one
+#define FREQUENCIES (SLICES / 2)  // two sums each, so that every warp adds up one
 
 // records: (antennas, samples, numbers), of which each antenna has counts[antenna] samples. weights: of the samples, or
 // null. waves: cos(wt) and -sin(wt), (samples, frequencies, 2). found: complex, (antennas, frequencies, numbers).
@@ -42,8 +40,6 @@ extern "C" __global__ void spectra(
         __syncthreads();
     }
 }
-
-#define THREADS 128  // of a block of `flux`
 
 // Sum of sign Re E* H over pairs of a spectrum's numbers, a block a row. pairs: places of E and of H, sign, (3, pairs).
 extern "C" __global__ void flux(const double* spectra, int numbers, const int* pairs, int count, double* found) {
