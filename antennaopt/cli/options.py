@@ -239,6 +239,21 @@ def warnings_as_lines(*, quiet: bool = False) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Name the file in what the solver refuses of it, as in what the file's own check refuses.
+
+    Raises:
+        ConfigurationError: In place of the solver's `ConfigError`.
+    """
+    from fdtd.errors import ConfigError
+
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigurationError(f"{file}: {error}") from None
+
+
 def write_out(file: str, text: str) -> None:
     """Write text to a file in one step, or to stdout for `-`.
 

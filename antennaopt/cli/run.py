@@ -18,6 +18,7 @@ from antennaopt.cli.options import (
     check_folder,
     cluster_changes,
     cluster_options,
+    naming,
     quiet_option,
     set_option,
     warn,
@@ -81,19 +82,20 @@ def run(
     check_backend(backend)
     evaluations = asked_cache(cache, no_cache)
     experiment = load_experiment(file, changes)
-    evolve(
-        experiment,
-        source=read_source(file),
-        overrides=changes,
-        out=out,
-        scheduler=scheduler,
-        insecure=insecure,
-        backend=backend,
-        cache=evaluations,
-        quiet=quiet,
-        dry_run=dry_run,
-        seeds=seeds,
-    )
+    with naming(file):
+        evolve(
+            experiment,
+            source=read_source(file),
+            overrides=changes,
+            out=out,
+            scheduler=scheduler,
+            insecure=insecure,
+            backend=backend,
+            cache=evaluations,
+            quiet=quiet,
+            dry_run=dry_run,
+            seeds=seeds,
+        )
 
 
 def evolve(

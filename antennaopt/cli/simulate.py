@@ -18,6 +18,7 @@ from antennaopt.cli.geometry import Antenna
 from antennaopt.cli.options import (
     backend_option,
     json_option,
+    naming,
     quiet_option,
     set_option,
     warn,
@@ -110,7 +111,7 @@ def simulate(
     frequency = outputs.frequency(list(subject.experiment.solver.frequencies))
     if extrapolate and not quiet and subject.experiment.kind.spatial is None:
         warn(order_warnings(ordered_as(subject.experiment.kind)))
-    with warnings_as_lines(quiet=quiet):
+    with warnings_as_lines(quiet=quiet), naming(source):
         simulated = solve_one(
             subject,
             backend=name,

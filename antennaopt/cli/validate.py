@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antennaopt.cli.options import set_option, warn
+from antennaopt.cli.options import naming, set_option, warn
 from antennaopt.solve.device import usable_cores
 from antennaopt.terminal import one_line
 
@@ -29,7 +29,8 @@ def validate(file: Path, overrides: tuple[str, ...]) -> None:
     from antennaopt.experiment import load_file
 
     experiment = load_file(file, overrides)
-    lines = describe(experiment)
+    with naming(file):
+        lines = describe(experiment)
     warn(experiment.warnings)
     click.echo("\n".join(lines))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from antennaopt.experiment.cluster import check_cluster
 from antennaopt.experiment.fields import Range, refuse
 from antennaopt.experiment.goal_checks import check_objectives, goal_warnings
-from antennaopt.experiment.spatial import check_spatial
+from antennaopt.experiment.spatial import check_narrow, check_spatial, narrow_warnings
 from antennaopt.families import FAMILIES, SHARED, parameter_of
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.quantities import LENGTH, format_frequency, format_length, format_quantity
@@ -39,6 +39,7 @@ def check(experiment: Experiment) -> None:
     if experiment.kind.spatial is not None:
         check_spatial(experiment, lower, upper)
         check_density(experiment)
+        check_narrow(experiment)
         return
     _check_shared(lower, upper)
     _check_limits(experiment, lower, upper)
@@ -55,7 +56,7 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
     """Return what may surprise: other modes than TE11 in the guide, new starts that never come, odd goals."""
     of_search = [*_restart_warnings(experiment.evolution), *goal_warnings(experiment)]
     if experiment.kind.spatial is not None:
-        return tuple(of_search)
+        return (*narrow_warnings(experiment), *of_search)
     _, upper = experiment.bounds()
     radius = upper["feed.inner_radius"]
     highest = max(experiment.solver.frequencies)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from antennaopt.experiment.fields import refuse
+from antennaopt.families.narrow import TooNarrow, edge_cell, too_narrow
 from antennaopt.figures import LINEAR
 from antennaopt.settings import SolverSettings
 
@@ -52,6 +53,28 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
     if lower == upper:
         for problem in experiment.kind.faults(upper):
             refuse(f"antenna.{problem}")
+
+
+def check_narrow(experiment: Experiment) -> None:
+    """Refuse lengths that are too short for the cells, whatever values the genes take.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    for one in _too_narrow(experiment):
+        if one.always:
+            refuse(f"antenna.{one.refusal()}")
+
+
+def narrow_warnings(experiment: Experiment) -> list[str]:
+    """Return a line for each range of which a part is too short for the cells."""
+    return [f"antenna.{one.warning()}" for one in _too_narrow(experiment) if not one.always]
+
+
+def _too_narrow(experiment: Experiment) -> Iterator[TooNarrow]:
+    lower, upper = experiment.reach() if experiment.genes else experiment.bounds()
+    family, settings = experiment.kind, experiment.solver.settings
+    return too_narrow(family, lower, upper, edge_cell(family, lower, upper, settings))
 
 
 def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:

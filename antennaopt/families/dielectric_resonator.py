@@ -17,6 +17,7 @@ from scipy.constants import c
 from antennaopt.families.family import Designs, Family
 from antennaopt.families.parameters import Parameter, choice, length, material
 from antennaopt.families.slot_feed import (
+    NARROW_IN_SLOTS,
     SLOT,
     SUBSTRATE,
     line_below,
@@ -95,7 +96,6 @@ def _board(design: Mapping[str, float]) -> Board:
             rods=rods,
             port=port,
             measures=(*measures, *measures_of_slot(design, face)),
-            gap=("feed.slot_width", design["feed.slot_width"]),
         )
     ground = Sheet(name="ground", z=0.0, rectangles=(face,))
     port, own = _pin(design, face)
@@ -187,7 +187,7 @@ def _variant(body: Sequence[Parameter], feed: Sequence[Parameter]) -> Family:
         parameters=(SHAPE, *body, HEIGHT, *material("resonator"), *GROUND, *feed, RESISTANCE),
         size=_size,
         faults=_faults,
-        spatial=Spatial(board=_board, start=_start, author="balanis"),
+        spatial=Spatial(board=_board, start=_start, author="balanis", narrow=NARROW_IN_SLOTS),
         varies_by="feed.kind",
     )
 

@@ -15,10 +15,12 @@ from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
 from antennaopt.families.microstrip import edge_resistance, effective_permittivity, fringe, line_width
+from antennaopt.families.narrow import GAP, STRIP, narrow
 from antennaopt.families.parameters import Parameter, choice, length, length_left_out
 from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, Spatial
 from antennaopt.families.substrates import (
     LINE,
+    NARROW_ON_SUBSTRATES,
     OFFSET,
     RADIUS,
     RESISTANCE,
@@ -51,6 +53,10 @@ INSETS = (
     length("feed.inset_depth", "How far the line reaches into the patch.", example='"5 mm"'),
     length("feed.inset_gap", "Gap between the line and the patch on both sides of the inset.", example='"1 mm"'),
 )
+_NARROW = (
+    *narrow(GAP, "feed.inset_gap"),
+    *narrow(STRIP, "patch.length", "patch.width", "feed.inset_depth"),
+)
 
 
 def _board(design: Mapping[str, float]) -> Board:
@@ -71,8 +77,7 @@ def _board(design: Mapping[str, float]) -> Board:
         what="probe" if word == PROBE else "line",
         radius=design.get("feed.radius", 0.0),
     )
-    gap = ("feed.inset_gap", design["feed.inset_gap"]) if word == INSET else None
-    return Board(sheets=(ground, top), slabs=(slab,), port=port, measures=_measures(design, word, face), gap=gap)
+    return Board(sheets=(ground, top), slabs=(slab,), port=port, measures=_measures(design, word, face))
 
 
 def _top(design: Mapping[str, float], word: int) -> tuple[Rectangle, ...]:
@@ -175,7 +180,7 @@ def _variant(feed: Sequence[Parameter]) -> Family:
         parameters=(*SUBSTRATE, *PATCH, KIND, *feed, RESISTANCE),
         size=_size,
         faults=_faults,
-        spatial=Spatial(board=_board, start=closed_form, author="balanis"),
+        spatial=Spatial(board=_board, start=closed_form, author="balanis", narrow=(*NARROW_ON_SUBSTRATES, *_NARROW)),
         varies_by="feed.kind",
     )
 

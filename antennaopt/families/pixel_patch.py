@@ -16,11 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from antennaopt.families.family import Designs, Family
+from antennaopt.families.narrow import GAP, Narrow
 from antennaopt.families.parameters import Parameter, choice, entries, length
 from antennaopt.families.patch import closed_form
 from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, Spatial
 from antennaopt.families.substrates import (
     LINE,
+    NARROW_ON_SUBSTRATES,
     OFFSET,
     RADIUS,
     RESISTANCE,
@@ -179,7 +181,6 @@ def _board(design: Mapping[str, float]) -> Board:
     ground, slab = grounded(design, face)
     width = 0.0 if probe else design["feed.line_width"]
     line = () if probe else (Rectangle(x=(-long / 2 - reach, -long / 2), y=(-width / 2, width / 2)),)
-    narrow = min((long / design["pixels.columns"], "length"), (wide / design["pixels.rows"], "width"))
     return Board(
         sheets=(ground, Sheet(name="pixels", z=height, rectangles=(*_rectangles(design), *line))),
         slabs=(slab,),
@@ -193,7 +194,6 @@ def _board(design: Mapping[str, float]) -> Board:
             radius=design.get("feed.radius", 0.0),
         ),
         measures=_measures(design, face),
-        gap=(f"a pixel's {narrow[1]}", narrow[0]),
     )
 
 
@@ -267,6 +267,11 @@ def _variant(feed: Sequence[Parameter]) -> Family:
             start=_start,
             author="balanis",
             fixed=("pixels.columns", "pixels.rows", "pixels.mirror"),
+            narrow=(
+                Narrow(entry="pixels.length", cells=GAP, parts="pixels.columns"),
+                Narrow(entry="pixels.width", cells=GAP, parts="pixels.rows"),
+                *NARROW_ON_SUBSTRATES,
+            ),
         ),
         varies_by="feed.kind",
     )

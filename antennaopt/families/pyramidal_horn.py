@@ -14,6 +14,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
+from antennaopt.families.narrow import ACROSS_GUIDE, narrow
 from antennaopt.families.parameters import length, length_left_out
 from antennaopt.families.spatial import Board, Guide, Measure, Spatial, Tube
 from antennaopt.families.substrates import cylinders, each
@@ -104,5 +105,5 @@ FAMILY = Family(
     parameters=(*GUIDE, *HORN),
     size=_size,
     faults=_faults,
-    spatial=Spatial(board=_board, start=_start, author="balanis"),
+    spatial=Spatial(board=_board, start=_start, author="balanis", narrow=narrow(ACROSS_GUIDE, "feed.height")),
 )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
+from antennaopt.families.narrow import Narrow
+
 Span = tuple[float, float]
 """Lower and upper end along one axis, m."""
 
@@ -206,7 +208,6 @@ class Board:
         tubes: Of metal.
         port: Where it is fed.
         measures: What a drawing gives the lengths of.
-        gap: Name and width of the narrowest gap between metal edges; None without any.
     """
 
     sheets: tuple[Sheet, ...]
@@ -215,7 +216,6 @@ class Board:
     rods: tuple[Cylinder, ...] = ()
     tubes: tuple[Tube, ...] = ()
     measures: tuple[Measure, ...] = ()
-    gap: tuple[str, float] | None = None
 
     @property
     def metal(self) -> tuple[Sheet, ...]:
@@ -266,9 +266,11 @@ class Spatial:
             closed form takes and a frequency, Hz.
         author: Word of `evolution.start` for the closed form.
         fixed: Parameters that cannot be genes, since they decide how many others there are.
+        narrow: Lengths that the cells must not be too coarse for; those that a design has not are left out.
     """
 
     board: Callable[[Mapping[str, float]], Board]
     start: Callable[[Mapping[str, float], float], dict[str, float]]
     author: str
     fixed: tuple[str, ...] = ()
+    narrow: tuple[Narrow, ...] = ()

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
+from antennaopt.families.narrow import PORT, STRIP, narrow
 from antennaopt.families.parameters import length, length_left_out
 from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, Spatial
 from antennaopt.families.substrates import RESISTANCE, centred, cylinders, each
@@ -94,5 +95,13 @@ FAMILY = Family(
     parameters=(*DIPOLE, *REFLECTOR, RESISTANCE),
     size=_size,
     faults=_faults,
-    spatial=Spatial(board=_board, start=_start, author="balanis"),
+    spatial=Spatial(
+        board=_board,
+        start=_start,
+        author="balanis",
+        narrow=(
+            *narrow(PORT, "dipole.gap"),
+            *narrow(STRIP, "dipole.width", "reflector.length", "reflector.width"),
+        ),
+    ),
 )

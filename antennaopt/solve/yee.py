@@ -113,10 +113,10 @@ class _Waiting:
 def _ready(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _Asked) -> Outcome | _Waiting:
     """Lay out one antenna that can be built, unless its cells are too coarse, or it is known."""
     assert family.spatial is not None  # noqa: S101 - such a family has another solver
-    board, known = family.spatial.board(design), asked.known
-    fault = misfit(plan, board)
+    fault = misfit(plan, family, design)
     if fault is not None:
         return _refused(fault, plan)
+    board, known = family.spatial.board(design), asked.known
     identity = None if known is None else known.identity(board)
     if known is not None and identity is not None and known.has(identity):
         return Outcome(status=KNOWN, stepping_seconds=0.0, identity=identity, origin="cells")

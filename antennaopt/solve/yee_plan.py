@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from antennaopt.families import Family, kind
+from antennaopt.families.narrow import edge_cell, shortest_wave, too_narrow
 from antennaopt.families.spatial import Board, Cylinder, Guide, Port
 from antennaopt.families.spatial import Tube as Walls
 from antennaopt.quantities import format_length
@@ -118,16 +119,10 @@ def plan(
     Raises:
         ConfigError: Nothing fits, or one antenna alone does not fit its cells.
     """
-    from scipy.constants import c
-
     settings, known = SolverSettings.of(solver), kind(family).of(upper)
-    shortest = c / (max(settings.frequencies) * math.sqrt(known.densest(upper)))
-    if settings.cell is None:
-        density = settings.cells_per_wavelength or CELLS_PER_WAVELENGTH
-        thin = [design[name] / 2 for design in (lower, upper) for name in design if name == "substrate.thickness"]
-        cell = min([shortest / density, *thin])
-    else:  # finer cells at edges make those between finer too
-        cell, density = settings.cell, max(CELLS_PER_WAVELENGTH, shortest / (LARGEST * settings.cell))
+    cell, density = edge_cell(known, lower, upper, settings), settings.cells_per_wavelength or CELLS_PER_WAVELENGTH
+    if settings.cell is not None:  # finer cells at edges make those between finer too
+        density = max(CELLS_PER_WAVELENGTH, shortest_wave(known, upper, settings) / (LARGEST * cell))
     made = YeePlan(
         frequencies=tuple(settings.frequencies),
         design_frequency=settings.design_frequency,
@@ -162,8 +157,9 @@ def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid
     Raises:
         ConfigError: It cannot be built, or does not fit the cells.
     """
-    board = family.board(design)
-    fault = next(iter(family.faults(design)), None) or (board and misfit(plan, board))
+    for fault in (*family.faults(design), *(one.refusal() for one in too_narrow(family, design, design, plan.cell))):
+        raise ConfigError(f"antenna.{fault}")
+    board, fault = family.board(design), misfit(plan, family, design)
     if board is None or fault:
         raise ConfigError(fault or f"a {family.name} is a body of revolution")
     return grid_of(plan, scene_of(board, plan.design_frequency, plan.frequencies))
@@ -186,17 +182,12 @@ def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, flo
     return grids
 
 
-def misfit(plan: YeePlan, board: Board) -> str | None:
-    """Return why a board cannot be solved with the plan's cells and frequencies, and what would do; None if it can."""
-    if isinstance(board.port, Guide):
-        return _unfit(board.port, plan.frequencies)
-    if board.gap is not None and board.gap[1] < plan.cell * (1 - 1e-9):
-        name, width = board.gap
-        return (
-            f"{name} = {format_length(width)} is below a cell of {format_length(plan.cell)}; use cells of at most "
-            f"{format_length(width)} or widen it"
-        )
-    return None
+def misfit(plan: YeePlan, family: Family, design: Mapping[str, float]) -> str | None:
+    """Return why a design cannot be solved with the plan's cells and frequencies, and what would do; None if it can."""
+    for one in too_narrow(family, design, design, plan.cell):
+        return one.refusal()
+    board = family.board(design)
+    return _unfit(board.port, plan.frequencies) if board is not None and isinstance(board.port, Guide) else None
 
 
 def _unfit(guide: Guide, frequencies: Sequence[float]) -> str | None:
@@ -206,12 +197,12 @@ def _unfit(guide: Guide, frequencies: Sequence[float]) -> str | None:
     alone += f"{format_length(guide.width)} x {format_length(guide.height)}"
     for one in frequencies:
         if not first < one < second:
-            return f"frequencies have {one / 1e9:g} GHz, but {alone}; change the frequencies or feed.width"
+            return f"solver.frequencies have {one / 1e9:g} GHz, but {alone}; change them or antenna.feed.width"
     sine = math.sin(_apart(guide, frequencies) * _phase_constant(guide, min(frequencies)))
     if sine < _STEEPEST:
         return (
-            f"frequencies from {min(frequencies) / 1e9:g} to {max(frequencies) / 1e9:g} GHz begin too close to the "
-            f"cutoff for one port ({alone}); raise the lowest one or widen feed.width"
+            f"solver.frequencies from {min(frequencies) / 1e9:g} to {max(frequencies) / 1e9:g} GHz begin too close to "
+            f"the cutoff for one port ({alone}); raise the lowest one or widen antenna.feed.width"
         )
     return None
 

@@ -27,6 +27,7 @@ from fdtd.yee.stairs import Pair, stairs
 _INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
 _GROWTH = 1.3  # largest ratio of neighbouring cells, where they can keep to it
 _SMALLEST = 0.05  # of the cell asked for, at edges that are close together
+_SLACK = 1e-4  # of lengths that a message gave in six digits
 _THICKNESS = 4  # cells between two planes of metal or dielectric
 _CLEAR = 2  # cells between the Huygens box and the layers
 _BEHIND = 3  # cells between the Huygens box and the source of a guide
@@ -305,10 +306,10 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     for place, side in edges:
         gap = min(abs(place - other) for other in places if other != place)
         cell = min(wishes.cell, gap / wishes.between)
-        if cell < _SMALLEST * wishes.cell:
+        if cell < _SMALLEST * wishes.cell * (1 - _SLACK):
             raise ConfigError(
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
-                f"lower cell to {gap / wishes.between / _SMALLEST:.3g} m or move them"
+                f"lower cell to {gap / wishes.between / _SMALLEST:g} m or move them"
             )
         if side == 0:
             anchors.append(place)

@@ -98,7 +98,7 @@ def test_board_of_a_probe(tmp_path):
     ground, top = board.sheets
     assert top.rectangles[0].x == pytest.approx((-8.2e-3, 8.2e-3))
     assert ground.rectangles[0].x == pytest.approx((-12.2e-3, 12.2e-3)) and ground.z == 0.0
-    assert (board.port.x, board.port.z) == (4e-3, (0.0, 1.6e-3)) and board.gap is None
+    assert (board.port.x, board.port.z) == (4e-3, (0.0, 1.6e-3))
     pin = board_of(changed(('offset = "4 mm"', 'offset = "4 mm"\nradius = "0.5 mm"')), tmp_path)
     assert (board.port.radius, pin.port.radius) == (0.0, 0.5e-3)
 
@@ -108,7 +108,6 @@ def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
     areas = [(one.x[1] - one.x[0]) * (one.y[1] - one.y[0]) for one in board.sheets[1].rectangles]
     assert sum(areas) == pytest.approx(16.4e-3 * 18e-3 + 6e-3 * 4.8e-3 - 2 * 5e-3 * 2e-3)
     assert board.port.x == pytest.approx(-14.2e-3) and board.port.width == 4.8e-3
-    assert board.gap == ("feed.inset_gap", 2e-3)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +168,9 @@ def test_lines_are_refused_in_one_line(tmp_path, replacements, text, says):
 
 
 def test_a_gap_below_a_cell_is_refused(tmp_path):
-    experiment = loaded(changed(('inset_gap = "2 mm"', 'inset_gap = "1.5 mm"'), text=INSET), tmp_path)
-    design = experiment.design()
-    with pytest.raises(ConfigError, match=r"feed.inset_gap = 1.5 mm is below a cell of 2 mm; use cells of at most"):
+    experiment = loaded(INSET, tmp_path)
+    design = experiment.design() | {"feed.inset_gap": 1.5e-3}
+    with pytest.raises(ConfigError, match=r"antenna.feed.inset_gap = 1.5 mm is too small for cells of 2 mm \(must be"):
         planner_of("patch")(experiment.kind, design, design, experiment.solver.settings)
 
 

@@ -190,7 +190,7 @@ def test_refused_in_one_line(tmp_path, old, new, says):
 def test_a_slot_below_a_cell_is_refused(call, tmp_path):
     (tmp_path / "s.toml").write_text(replaced(SLOT, 'slot_width = "1.7 mm"', 'slot_width = "0.7 mm"'))
     code, _, err = call("validate", "s.toml")
-    assert code == 2 and "feed.slot_width = 0.7 mm is below a cell of 0.8 mm" in err
+    assert code == 2 and "s.toml: antenna.feed.slot_width = 0.7 mm is too small for cells of 0.8 mm" in err
 
 
 @pytest.mark.parametrize("text", [SLOT, BLOCK], ids=["cylinder", "block"])

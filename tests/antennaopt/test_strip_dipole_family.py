@@ -91,7 +91,7 @@ def test_refused_in_one_line(tmp_path, old, new, says):
 def test_a_strip_much_thinner_than_a_cell_is_refused(call, tmp_path):
     (tmp_path / "d.toml").write_text(DIPOLE.replace('width = "1 mm"', 'width = "0.1 mm"'))
     code, _, err = call("validate", "d.toml")
-    assert code == 2 and "too close for cell = 0.001 m; lower cell to 0.000667 m or move them" in err
+    assert code == 2 and "antenna.dipole.width = 0.1 mm is too small for cells of 1 mm (must be >= 0.15 mm)" in err
 
 
 def test_stl_and_dxf_hold_both_arms(call, tmp_path):

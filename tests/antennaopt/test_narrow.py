@@ -1,0 +1,199 @@
+"""Lengths that a lattice in space is too coarse for: refused with file, key, cell and remedy, ranges before a run."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from config_files import replaced
+from patch_files import EDGE, INSET, PROBE
+from test_dielectric_resonator import ROUND, SQUARE
+from test_pixel_patch import PIXELS
+from test_pyramidal_horn_family import HORN
+from test_slot_feed_family import SLOT
+from test_slot_feed_family import STUDY as SLOTS
+from test_strip_dipole_family import DIPOLE, REFLECTOR
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment import parse_table
+from antennaopt.experiment.load import override
+from antennaopt.families import SPATIAL
+from antennaopt.families.narrow import STRIP, edge_cell, too_narrow
+from antennaopt.quantities import LENGTH, parse_quantity
+from antennaopt.run.planning import plan_for
+from antennaopt.solve.solvers import evaluator_of, planner_of
+from fdtd.errors import ConfigError
+
+HEAD, _, TAIL = PIXELS.partition("metal = [")
+ALL_METAL = f"{HEAD}metal = 1{TAIL.partition(']')[2]}"
+FILES = {
+    "probe": PROBE,
+    "inset": INSET,
+    "edge": EDGE,
+    "pixels": PIXELS,
+    "line": replaced(ALL_METAL, 'offset = "6 mm"', 'kind = "edge"\nline_width = "2 mm"\nline_length = "6 mm"'),
+    "dipole": replaced(DIPOLE, "[solver]", REFLECTOR),
+    "cylinder": ROUND,
+    "block": SQUARE,
+    "slot": SLOT,
+    "slot below a block": replaced(replaced(SLOT, "cylinder", "block"), 'radius = "8', 'width = "9 mm"\nlength = "9'),
+    "horn": HORN,
+}
+"""Every variant of every family in space."""
+
+
+def loaded(text, *overrides):
+    data = tomllib.loads(text)
+    for one in overrides:
+        override(data, one)
+    return parse_table(data)
+
+
+def cell_of(experiment):
+    design = experiment.design()
+    return edge_cell(experiment.kind, design, design, experiment.solver.settings)
+
+
+LIMITS = [
+    pytest.param(case, limit, id=f"{case}-{limit.entry}")
+    for case, text in FILES.items()
+    for limit in loaded(text).kind.spatial.narrow
+    if limit.entry in loaded(text).design()
+]
+LIKE_THE_LATTICE = [one for one in LIMITS if one.values[1].cells == STRIP]
+
+
+def test_every_variant_is_here():
+    here = [{one.name for one in loaded(text).kind.parameters} for text in FILES.values()]
+    every = [{one.name for one in variant.parameters} for one in SPATIAL.values() for variant in one.all_variants]
+    assert all(one in here for one in every) and len(every) == len(FILES)
+
+
+@pytest.mark.parametrize(("case", "limit"), LIMITS)
+def test_the_remedies_of_the_message_are_accepted_as_written(case, limit):
+    experiment = loaded(FILES[case])
+    family, cell, design = experiment.kind, cell_of(experiment), experiment.design()
+
+    def found(length, cell):
+        short = design | {limit.entry: length}
+        return [one for one in too_narrow(family, short, short, cell) if one.limit == limit]
+
+    parts = round(design.get(limit.parts, 1))
+    least = limit.cells * cell * parts
+    (one,) = found(0.987654321 * least, cell)
+    says = one.refusal()
+    assert says.startswith(f"{limit.entry} = ") and "cells of " in says
+    written = parse_quantity(says.partition("(must be >= ")[2].partition(")")[0], LENGTH)
+    finer = parse_quantity(says.partition("cells of at most ")[2].partition(" (solver.cell)")[0], LENGTH)
+    assert not found(written, cell) and not found(0.987654321 * least, finer)
+    assert (written, finer) == pytest.approx((least, 0.987654321 * cell), rel=1e-5)
+
+
+@pytest.mark.parametrize(("case", "limit"), LIKE_THE_LATTICE)
+def test_the_lattice_itself_has_that_limit(case, limit, monkeypatch):
+    """Lines and edges: `fdtd.yee.layout` refuses what is a little shorter, without a name, and lays out the rest."""
+    experiment = loaded(FILES[case])
+    family, design, cell = experiment.kind, experiment.design(), cell_of(experiment)
+    if "feed.offset" in design:
+        design["feed.offset"] = min(design["feed.offset"], 0.1 * cell / 2)
+    if limit.entry in ("patch.length", "patch.width") and case != "probe":
+        return  # a line would be wider than the patch
+    planner, settings = planner_of(family), experiment.solver.settings
+    enough = design | {limit.entry: limit.cells * cell}
+    planner(family, enough, enough, settings)
+    monkeypatch.setattr("antennaopt.solve.yee_plan.too_narrow", lambda *_: iter(()))
+    short = design | {limit.entry: 0.99 * limit.cells * cell}
+    with pytest.raises(ConfigError, match="too close for cell"):
+        planner(family, short, short, settings)
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_no_length_is_refused_without_its_name(case):
+    """A hundredth of a cell is refused by name or has a lattice; the refusal of the lattice has no name."""
+    experiment = loaded(FILES[case])
+    for parameter in experiment.kind.parameters:
+        if parameter.unit == "m" and parameter.name in experiment.design():
+            length = f"{10 * cell_of(experiment)!r} mm"  # a hundredth, in mm
+            try:
+                short = loaded(FILES[case], f"antenna.{parameter.name}={length}")
+            except ConfigurationError as error:
+                assert str(error).startswith("antenna."), error
+                continue
+            planner_of(short.kind)(short.kind, short.design(), short.design(), short.solver.settings)
+
+
+@pytest.mark.parametrize("command", [("validate",), ("simulate",), ("run", "--dry-run"), ("run",)])
+def test_a_length_that_is_always_too_small_is_refused_with_its_file(call, tmp_path, command):
+    text, given = SLOT, '"0.7 mm"'
+    if command[0] == "run":
+        text, given = SLOTS, '{ min = "0.5 mm", max = "0.7 mm" }'
+    (tmp_path / "s.toml").write_text(replaced(text, 'slot_width = "1.7 mm"', f"slot_width = {given}"))
+    code, out, err = call(command[0], "s.toml", *command[1:])
+    assert (code, out) == (2, "") and len(err.splitlines()) == 1 and not (tmp_path / "results").exists()
+    span = " (0.5 mm to 0.7 mm)" if command[0] == "run" else " = 0.7 mm"
+    assert err == (
+        f"error: s.toml: antenna.feed.slot_width{span} is too small for cells of 0.8 mm (must be >= 0.8 mm); "
+        "enlarge it or use cells of at most 0.7 mm (solver.cell)\n"
+    )
+
+
+GENE = '{ min = "0.6 mm", max = "1.8 mm" }'
+SAYS = (
+    "antenna.feed.slot_width reaches down to 0.6 mm, too small for cells of 0.8 mm (must be >= 0.8 mm): such antennas "
+    "are not solved and count as infeasible; raise its smallest value or use cells of at most 0.6 mm (solver.cell)"
+)
+
+
+@pytest.mark.parametrize("command", [("validate",), ("run", "--dry-run"), ("run",)])
+def test_a_range_with_lengths_that_are_too_small_is_warned_of_before_anything_is_solved(
+    call, tmp_path, monkeypatch, command
+):
+    def stop(*_, **__):
+        raise ConfigurationError("stopped here")
+
+    for name in ("start.run", "planning.estimate"):
+        monkeypatch.setattr(f"antennaopt.run.{name}", stop)
+    (tmp_path / "s.toml").write_text(replaced(SLOTS, 'slot_width = "1.7 mm"', f"slot_width = {GENE}"))
+    code, _, err = call(command[0], "s.toml", *command[1:])
+    assert err.endswith(f"warning: {SAYS}\n" + ("error: stopped here\n" if command[0] == "run" else ""))
+    assert code == (2 if command[0] == "run" else 0)
+
+
+@pytest.mark.parametrize(
+    ("width", "more"),
+    [
+        (GENE, ""),
+        ('{ choices = ["0.6 mm", "1.7 mm"] }', ""),
+        ('"0.9 mm"', '[tolerance.of]\n"feed.slot_width" = { sigma = "0.1 mm" }\n'),
+    ],
+    ids=["range", "choices", "tolerance"],
+)
+def test_all_that_makes_designs_differ_counts(width, more):
+    def warned(width):
+        text = replaced(SLOTS, 'slot_width = "1.7 mm"', f"slot_width = {width}") + more
+        return [one for one in loaded(text).warnings if "too small" in one]
+
+    assert warned(width) == [SAYS]
+    assert warned(width.replace("0.6", "0.8").replace("0.9", "1.1")) == []
+
+
+def test_a_thin_substrate_makes_the_cells_that_count_smaller():
+    """Without a cell it is half of the thinnest substrate: 0.89 mm would be 20 a wavelength."""
+    text = replaced(replaced(SLOTS, 'cell = "0.8 mm"', "cells_per_wavelength = 20"), "1.7 mm", "0.7 mm")
+    assert not any("too small" in one for one in loaded(text).warnings)
+
+
+def test_such_a_design_of_a_run_is_a_row_that_says_why():
+    experiment = loaded(replaced(SLOTS, 'slot_width = "1.7 mm"', f"slot_width = {GENE}"))
+    lower, _ = experiment.bounds()
+    (outcome,) = evaluator_of(experiment.kind)(experiment.family, [lower], plan_for(experiment))
+    assert (outcome.status, outcome.steps) == ("infeasible", 0)
+    assert str(outcome.error).startswith("feed.slot_width = 0.6 mm is too small for cells of 0.8 mm")
+
+
+def test_what_the_lattice_alone_refuses_has_the_file(call, tmp_path):
+    """The stub's end next to the slot's edge, which is no length of the file."""
+    (tmp_path / "s.toml").write_text(replaced(SLOT, 'stub_length = "8 mm"', 'stub_length = "0.9 mm"'))
+    code, _, err = call("validate", "s.toml")
+    assert code == 2 and len(err.splitlines()) == 1
+    assert err.startswith("error: s.toml: edges 5e-05 m apart near x = 0.00185 m are too close for cell = 0.0008 m")
