@@ -46,6 +46,21 @@ def test_numbers_of_pairs_give_the_coefficients_back(packed: tuple[Any, dict[str
     np.testing.assert_array_equal(np.moveaxis(pairs, -1, 2).reshape(media.shape), media)
 
 
+@pytest.mark.parametrize("coupled", [True, False])
+def test_couplings_are_quarters_between_zeros(coupled: bool) -> None:
+    problem = random_problem(1, 1, 2)
+    assert problem.media.coupling is not None and problem.media.coupling.any()
+    if not coupled:
+        problem = replace(problem, media=replace(problem.media, coupling=None))
+    pitch = LEAD + problem.grid.nr + 4
+    found = packing.pack(problem, "float32", lead=LEAD, pitch=pitch)[0]["coupling"]
+    expected = np.zeros((2, problem.grid.nz, pitch) if coupled else (1, 1, 1), np.float32)
+    if problem.media.coupling is not None:
+        expected[..., LEAD : LEAD + problem.grid.nr] = problem.media.coupling / 4
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_a_coupled_node_in_a_layer_is_refused() -> None:
     problem = random_problem(3, 1, 2)
     coupling = problem.media.coupling

@@ -75,6 +75,7 @@ def pack(problem: Problem, precision: str, *, lead: int, pitch: int, numbered: b
         _add_media(problem, arrays, words, padded, lead)
     else:
         add_media_in_one_launch(problem, arrays, words, dtype, lead, pitch, launcher())
+    _add_coupling(problem, arrays, padded)
     _add_numbers(arrays, numbered)
     _add_radial_layer(problem, arrays, numbers, padded, dtype, lead)
     _add_axial_layers(problem, arrays, numbers, dtype, lead, pitch)
@@ -105,7 +106,7 @@ def _of_antennas(problem: Problem, rows: np.ndarray) -> np.ndarray:
 
 
 def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarray, padded: Any, lead: int) -> None:
-    """Loss factors, cut faces, couplings; and each row's reach and flags."""
+    """Loss factors and cut faces, and each row's reach and flags, those of couplings too."""
     grid, media = problem.grid, problem.media
     loss = media.conductivity * (grid.time_step / (2 * epsilon_0)) / media.permittivity
     coefficients = np.concatenate(
@@ -127,13 +128,9 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
         else library(cut).zeros((1, 3, 1, 1), arrays["media"].dtype)
     )
     arrays["faces"] = np.moveaxis(faces, 1, 2).copy()
-    if media.coupling is not None and media.spans.coupled:
+    if _is_coupled(problem):
         coupled = media.coupling != 0
         words[:, :-1] |= np.where(np.moveaxis(coupled, 2, 0).any(axis=0), ROW_COUPLED, 0)
-        _check_coupling(problem)
-        arrays["coupling"] = padded(media.coupling / 4)
-    else:
-        arrays["coupling"] = np.zeros((1, 1, 1), arrays["media"].dtype)
 
 
 def add_media_in_one_launch(
@@ -141,7 +138,6 @@ def add_media_in_one_launch(
 ) -> None:
     """Do what `_add_media` does by a kernel: as operations it takes a tenth of the time that a study is stepped."""
     grid, media, xp = problem.grid, problem.media, launch.arrays
-    coupling = media.coupling if media.coupling is not None and media.spans.coupled else None
     each_length, each_area = (one.strides[0] != 0 or media.batch == 1 for one in (media.open_length, media.open_area))
     length, area = media.open_length[: None if each_length else 1], media.open_area[: None if each_area else 1]
     arrays["media"] = xp.empty((media.batch, grid.nz, 6, pitch), dtype)
@@ -152,14 +148,9 @@ def add_media_in_one_launch(
         int(each_length), int(each_area), grid.time_step / (2 * epsilon_0),
         *map(xp.ascontiguousarray, (media.permittivity, media.conductivity, length, area)),
         None if media.coupling is None else xp.ascontiguousarray(media.coupling),
-        ROW_RADIAL, ROW_CUT, ROW_COUPLED if coupling is not None else 0, arrays["media"], faces, words,
+        ROW_RADIAL, ROW_CUT, ROW_COUPLED if _is_coupled(problem) else 0, arrays["media"], faces, words,
     )  # fmt: skip
     arrays["faces"] = xp.zeros((1, 1, 3, 1), dtype) if faces is None else faces
-    arrays["coupling"] = np.zeros((1, 1, 1), dtype)
-    if coupling is not None:
-        _check_coupling(problem)
-        arrays["coupling"] = xp.zeros((*coupling.shape[:-1], pitch), dtype)
-        arrays["coupling"][..., lead : lead + grid.nr] = coupling / 4
 
 
 @lru_cache(maxsize=2)
@@ -189,6 +180,18 @@ def _add_numbers(arrays: dict[str, np.ndarray], numbered: bool) -> None:
     arrays["numbers"] = xp.ascontiguousarray((counts - 1).reshape(starts.shape).astype(np.uint16)).view(np.int32)
     arrays["pairs"] = xp.ascontiguousarray(pairs[starts])
     arrays["row_pairs"] = first[:-1].reshape(batch, nz).astype(np.int32)
+
+
+def _is_coupled(problem: Problem) -> bool:
+    return problem.media.coupling is not None and problem.media.spans.coupled
+
+
+def _add_coupling(problem: Problem, arrays: dict[str, np.ndarray], padded: Any) -> None:
+    """A quarter of each node's coupling, for the four neighbours that it is multiplied with."""
+    arrays["coupling"] = np.zeros((1, 1, 1), arrays["media"].dtype)
+    if _is_coupled(problem):
+        _check_coupling(problem)
+        arrays["coupling"] = padded(problem.media.coupling / 4)
 
 
 def _check_coupling(problem: Problem) -> None:
