@@ -18,14 +18,13 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
+from antennas_in_space import SEARCH, loaded, solved_alone
 from config_files import replaced
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import load_file
 from antennaopt.families import SPATIAL
 from antennaopt.families.dielectric_resonator import FAMILY, resonance
 from antennaopt.families.spatial import Cylinder
-from antennaopt.solve.solvers import evaluator_of, planner_of
 from antennaopt.solve.yee_plan import scene_of
 from fdtd import yee
 
@@ -56,12 +55,6 @@ SQUARE = (
 )
 
 
-def loaded(text, tmp_path):
-    path = tmp_path / "resonator.toml"
-    path.write_text(text)
-    return load_file(path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["cylinder", "block"])
 def test_it_resonates_where_closed_forms_say(shape, tmp_path, measured):
@@ -69,17 +62,14 @@ def test_it_resonates_where_closed_forms_say(shape, tmp_path, measured):
     for cells in (15, 20):
         text = {"cylinder": ROUND, "block": SQUARE}[shape].replace("wavelength = 20", f"wavelength = {cells}")
         experiment = loaded(text, tmp_path)
-        design = experiment.design()
-        plan = planner_of(experiment.family)(experiment.kind, design, design, experiment.solver.settings).to_dict()
-        (outcome,) = evaluator_of(experiment.family)(experiment.family, [design], plan, fields=True)
-        assert outcome.ok, outcome.error
+        outcome = solved_alone(experiment)
         level = np.abs(np.array(outcome.sweep["s11"]) @ [1, 1j])
         found[cells] = outcome.sweep["frequency_hz"][int(level.argmin())]
         measured(f"power balance of a {shape}, from 1", max(abs(one - 1) for one in outcome.metrics["power_balance"]),
                  at_most=1e-3, cells=cells)  # fmt: skip
     assert level.min() < 10 ** (-15 / 20)
     assert 6.0 < outcome.metrics["directivity_dbi"][1] < 7.0
-    away = abs(found[20] / resonance(design) - 1)
+    away = abs(found[20] / resonance(experiment.design()) - 1)
     measured(f"least |S11| of a {shape}, from the closed form's resonance", away, at_most=0.03)
     measured(f"moved by 15 cells a wavelength, {shape}", abs(found[15] / found[20] - 1), at_most=0.01)
 
@@ -141,8 +131,7 @@ def test_stl_and_dxf_hold_the_body(call, tmp_path):
 
 def test_a_range_of_resonators_is_a_study(call, tmp_path):
     study = replaced(ROUND, 'radius = "8 mm"', 'radius = { min = "5 mm", max = "10 mm" }')
-    study += "[evolution]\nstart = 'balanis'\n[[objective]]\nmetric = 's11_db'\nat_most = -15\n"
-    (tmp_path / "r.toml").write_text(study)
+    (tmp_path / "r.toml").write_text(study + SEARCH)
     code, out, _ = call("validate", "r.toml")
     assert code == 0 and "ready for    antennaopt run" in out
 

@@ -6,6 +6,7 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
+from antennas_in_space import board_of, loaded
 from patch_files import EDGE, INSET, PROBE, STUDY, changed
 
 import antennaopt as ao
@@ -18,17 +19,6 @@ from antennaopt.solve.port import bandwidth_of, port_of
 from antennaopt.solve.solvers import evaluator_of, planner_of
 from antennaopt.solve.yee_plan import YeePlan, grid_of, scene_of
 from fdtd.errors import ConfigError
-
-
-def loaded(text, tmp_path):
-    path = tmp_path / "patch.toml"
-    path.write_text(text)
-    return load_file(path)
-
-
-def board_of(text, tmp_path):
-    experiment = loaded(text, tmp_path)
-    return experiment.kind.board(experiment.design())
 
 
 def test_closed_form_is_that_of_the_textbook():

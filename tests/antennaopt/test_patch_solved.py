@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from antennas_in_space import loaded, solved_alone
 from patch_files import EDGE, INSET, PROBE, STUDY, changed
 from test_far_field_files import ETA, over_sphere, read_cut, read_ffs
 
@@ -107,13 +108,7 @@ def test_files(solved):
 @pytest.mark.slow
 def test_lines_feed_patches_too(tmp_path, text):
     """Between 5.6 and 6 GHz each has a match below -10 dB, and the balance of power holds within 2 %."""
-    path = tmp_path / "patch.toml"
-    path.write_text(text)
-    experiment = load_antenna(path)
-    design = experiment.design()
-    plan = planner_of("patch")(experiment.kind, design, design, experiment.solver.settings).to_dict()
-    (outcome,) = evaluator_of("patch")("patch", [design], plan, fields=True)
-    assert outcome.ok
+    outcome = solved_alone(loaded(text, tmp_path))
     assert min(np.hypot(*np.array(outcome.sweep["s11"]).T)) < 10 ** (-10 / 20)
     assert max(abs(one - 1.0) for one in outcome["power_balance"]) < 0.02
 
@@ -124,11 +119,7 @@ def test_the_patch_of_sheen_resonates_where_the_paper_has_it():
 
     On the paper's coarse lattice a patch acts as if a third of a cell larger at each edge, 1.6 % of its length.
     """
-    experiment = load_antenna(Path(__file__).parents[2] / "experiments" / "sheen_patch.toml")
-    design = experiment.design()
-    plan = planner_of("patch")(experiment.kind, design, design, experiment.solver.settings).to_dict()
-    (outcome,) = evaluator_of("patch")("patch", [design], plan, fields=True)
-    assert outcome.ok
+    outcome = solved_alone(load_antenna(Path(__file__).parents[2] / "experiments" / "sheen_patch.toml"))
     frequencies, level = np.array(outcome.sweep["frequency_hz"]), np.hypot(*np.array(outcome.sweep["s11"]).T)
     lower = frequencies < 8.5e9
     assert frequencies[lower][level[lower].argmin()] == pytest.approx(7.5e9, rel=0.016)

@@ -9,10 +9,10 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
+from antennas_in_space import loaded, planned
 from config_files import replaced
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import load_file
 from antennaopt.families import SPATIAL
 from antennaopt.report.boards import board_figure
 from antennaopt.solve.solvers import evaluator_of, planner_of
@@ -37,17 +37,6 @@ frequencies = ["9 GHz", "10 GHz", "11 GHz"]
 cells_per_wavelength = 10
 decay_db = 40
 """
-
-
-def loaded(text, tmp_path):
-    path = tmp_path / "horn.toml"
-    path.write_text(text)
-    return load_file(path)
-
-
-def planned(experiment):
-    design = experiment.design()
-    return planner_of(experiment.family)(experiment.kind, design, design, experiment.solver.settings)
 
 
 @pytest.mark.parametrize(

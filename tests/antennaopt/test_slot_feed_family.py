@@ -11,6 +11,7 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
+from antennas_in_space import SEARCH, board_of, loaded
 from config_files import replaced
 from matplotlib.figure import Figure
 from test_gerber import metal_of, read
@@ -53,20 +54,8 @@ frequencies = ["5 GHz", "5.3 GHz"]
 cell = "0.8 mm"
 """
 BLOCK = SLOT.replace('"cylinder"', '"block"').replace('radius = "8 mm"', 'length = "14 mm"\nwidth = "15 mm"')
-STUDY = SLOT.replace('radius = "8 mm"', 'radius = { min = "7 mm", max = "9 mm" }')
-STUDY += "[[objective]]\nmetric = 's11_db'\nat_most = -15\n"
+STUDY = SLOT.replace('radius = "8 mm"', 'radius = { min = "7 mm", max = "9 mm" }') + SEARCH
 PIN = 'kind = "probe"\noffset = "8 mm"\nheight = "5 mm"\n'
-
-
-def loaded(text, tmp_path):
-    path = tmp_path / "slot.toml"
-    path.write_text(text)
-    return load_file(path)
-
-
-def board_of(text, tmp_path):
-    experiment = loaded(text, tmp_path)
-    return experiment.kind.board(experiment.design())
 
 
 @pytest.mark.parametrize("text", [SLOT, BLOCK], ids=["cylinder", "block"])
@@ -241,8 +230,7 @@ def test_all_lengths_may_be_genes(call, tmp_path):
     for name, value in genes.items():
         wide = f'{{ min = "{0.6 * value:g} mm", max = "{1.4 * value:g} mm" }}'
         study = replaced(study, f'\n{name} = "{value} mm"', f"\n{name} = {wide}")
-    study += "[evolution]\nstart = 'balanis'\n[[objective]]\nmetric = 's11_db'\nat_most = -15\n"
-    (tmp_path / "s.toml").write_text(study)
+    (tmp_path / "s.toml").write_text(study + SEARCH)
     code, out, err = call("validate", "s.toml")
     assert code == 0 and "ready for    antennaopt run" in out, err
     experiment = load_file(tmp_path / "s.toml")

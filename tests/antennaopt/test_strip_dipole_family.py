@@ -6,10 +6,10 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
+from antennas_in_space import SEARCH, loaded, solved_alone
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import load_file
-from antennaopt.solve.solvers import evaluator_of, planner_of
 from fdtd import yee
 from fdtd.errors import ConfigError
 
@@ -32,21 +32,6 @@ MOMENTS = 2.998e9, 72.6
 """Resonance, Hz, and resistance there, ohm, of `tests/published/test_strip_dipole.py`."""
 
 
-def loaded(text, tmp_path):
-    path = tmp_path / "dipole.toml"
-    path.write_text(text)
-    return load_file(path)
-
-
-def solved(text, tmp_path):
-    experiment = loaded(text, tmp_path)
-    design = experiment.design()
-    plan = planner_of(experiment.family)(experiment.kind, design, design, experiment.solver.settings).to_dict()
-    (outcome,) = evaluator_of(experiment.family)(experiment.family, [design], plan, fields=True)
-    assert outcome.ok, outcome.error
-    return outcome
-
-
 @pytest.mark.slow
 def test_a_dipole_is_that_of_the_method_of_moments(tmp_path, measured):
     """Resonance within 1 %, resistance within 5 ohm, on cells of half the strip's width at its edges and end.
@@ -54,7 +39,7 @@ def test_a_dipole_is_that_of_the_method_of_moments(tmp_path, measured):
     Measured: 0.72 % low, 0.1 ohm; with cells of the strip's width 1.2 % low. A dipole of 0.47 wavelengths has 2.14 dBi
     (Balanis, 4th ed., fig. 4.11), its H plane is even, and both sides of it are equal.
     """
-    outcome = solved(DIPOLE.replace('cell = "1 mm"', 'cell = "0.5 mm"'), tmp_path)
+    outcome = solved_alone(loaded(DIPOLE.replace('cell = "1 mm"', 'cell = "0.5 mm"'), tmp_path))
     frequencies, s11 = np.array(outcome.sweep["frequency_hz"]), np.array(outcome.sweep["s11"]) @ [1, 1j]
     impedance = 50 * (1 + s11) / (1 - s11)
     resonance = float(np.interp(0.0, impedance.imag, frequencies))
@@ -69,7 +54,7 @@ def test_a_dipole_is_that_of_the_method_of_moments(tmp_path, measured):
 @pytest.mark.slow
 def test_a_reflector_makes_it_radiate_to_one_side(tmp_path):
     """An infinite reflector a quarter of a wavelength behind would give 7.5 dBi (Balanis, 4th ed., sec. 4.8)."""
-    outcome = solved(DIPOLE.replace("[solver]", REFLECTOR), tmp_path)
+    outcome = solved_alone(loaded(DIPOLE.replace("[solver]", REFLECTOR), tmp_path))
     assert outcome.metrics["directivity_dbi"][1] == pytest.approx(7.5, abs=1.0)
     assert outcome.metrics["front_to_back_db"][1] > 8.0
 
@@ -106,8 +91,7 @@ def test_stl_and_dxf_hold_both_arms(call, tmp_path):
 
 def test_a_range_of_dipoles_is_a_study(call, tmp_path):
     (tmp_path / "d.toml").write_text(
-        DIPOLE.replace('length = "47 mm"', 'length = { min = "40 mm", max = "55 mm" }')
-        + "[evolution]\nstart = 'balanis'\n[[objective]]\nmetric = 's11_db'\nat_most = -15\n"
+        DIPOLE.replace('length = "47 mm"', 'length = { min = "40 mm", max = "55 mm" }') + SEARCH
     )
     code, out, _ = call("validate", "d.toml")
     assert code == 0 and "ready for    antennaopt run" in out

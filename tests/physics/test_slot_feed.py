@@ -27,6 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from antennas_in_space import SLOT_FED, SLOT_FED_BLOCK, SLOT_FED_CYLINDER
 
 from antennaopt.families.dielectric_resonator import FAMILY, resonance
 from antennaopt.families.microstrip import fringe
@@ -34,26 +35,10 @@ from antennaopt.families.spatial import Board
 from antennaopt.solve.yee_plan import scene_of
 from fdtd import yee
 
-THICKNESS, WIDTH, LINE, HALF = 0.8e-3, 1.85e-3, 9e-3, 18e-3
-SHARED = {
-    "resonator.height": 7e-3,
-    "resonator.permittivity": 10.0,
-    "ground.length": 2 * HALF,
-    "ground.width": 2 * HALF,
-    "substrate.permittivity": 3.38,
-    "substrate.thickness": THICKNESS,
-    "feed.kind": 1,
-    "feed.slot_length": 8.7e-3,
-    "feed.slot_width": 1.7e-3,
-    "feed.stub_length": 8e-3,
-    "feed.line_width": WIDTH,
-    "feed.line_length": LINE,
-    "feed.resistance": 50.0,
-}
-CYLINDER = SHARED | {"resonator.shape": 0, "resonator.radius": 8e-3}
-BLOCK = SHARED | {"resonator.shape": 1, "resonator.length": 14.2e-3, "resonator.width": 14.2e-3}
-LOSSY = CYLINDER | {"substrate.loss_tangent": 0.01, "resonator.loss_tangent": 0.002, "feed.slot_offset": 2e-3}
-DESIGNS = {"cylinder": CYLINDER, "block": BLOCK, "lossy": LOSSY}
+THICKNESS, WIDTH = SLOT_FED["substrate.thickness"], SLOT_FED["feed.line_width"]
+LINE, HALF = SLOT_FED["feed.line_length"], SLOT_FED["ground.length"] / 2
+LOSSY = SLOT_FED_CYLINDER | {"substrate.loss_tangent": 0.01, "resonator.loss_tangent": 0.002, "feed.slot_offset": 2e-3}
+DESIGNS = {"cylinder": SLOT_FED_CYLINDER, "block": SLOT_FED_BLOCK, "lossy": LOSSY}
 BAND, POWERS = (4.6e9, 5.6e9), (4.6e9, 5.0e9, 5.3e9, 5.6e9)
 SWEEP = np.linspace(4.6e9, 5.8e9, 1201)
 
@@ -122,7 +107,7 @@ def test_it_faces_up_with_e_along_x(measured: Callable[..., float]) -> None:
 
 def upside_down() -> tuple[yee.Scene, yee.LinePort]:
     """The cylinder with ground, substrate and line from x = -infinity, turned so that the line is above its ground."""
-    scene = scene_of(board_of(CYLINDER), 5.3e9)
+    scene = scene_of(board_of(SLOT_FED_CYLINDER), 5.3e9)
     source, planes = -34e-3, (-28e-3, -23e-3, -18e-3)
     blocks = []
     for block in scene.blocks:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from antennas_in_space import SLOT_FED_CYLINDER
 from required import skip_without
 from test_openems import missing
 from test_openems_patch import of_openems
@@ -23,23 +24,6 @@ from antennaopt.families.dielectric_resonator import FAMILY
 from antennaopt.solve.yee_plan import scene_of
 from fdtd import yee
 
-DESIGN = {
-    "resonator.shape": 0,
-    "resonator.radius": 8e-3,
-    "resonator.height": 7e-3,
-    "resonator.permittivity": 10.0,
-    "ground.length": 36e-3,
-    "ground.width": 36e-3,
-    "substrate.permittivity": 3.38,
-    "substrate.thickness": 0.8e-3,
-    "feed.kind": 1,
-    "feed.slot_length": 8.7e-3,
-    "feed.slot_width": 1.7e-3,
-    "feed.stub_length": 8e-3,
-    "feed.line_width": 1.85e-3,
-    "feed.line_length": 9e-3,
-    "feed.resistance": 50.0,
-}
 SWEEP = np.linspace(4.4e9, 6.2e9, 361)
 PATTERN = 5.2e9
 
@@ -49,7 +33,7 @@ def test_openems_and_we_agree_on_a_slot_fed_cylinder(measured: Callable[..., flo
     if missing():
         skip_without("openems", missing())
     assert FAMILY.spatial is not None
-    board = FAMILY.spatial.board(DESIGN)
+    board = FAMILY.spatial.board(SLOT_FED_CYLINDER)
     scene = scene_of(board, 5.3e9)
     grid = yee.layout(scene, (4.6e9, 5.6e9), cell=0.8e-3, cells_per_wavelength=10)
     ours = yee.solve(scene, grid, [PATTERN])

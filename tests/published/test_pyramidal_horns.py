@@ -22,12 +22,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from antennas_in_space import loaded, solved_alone
 from scipy.constants import c
 from scipy.optimize import brentq
 from scipy.special import fresnel
-
-from antennaopt.experiment import load_file
-from antennaopt.solve.solvers import evaluator_of, planner_of
 
 A, B = 22.86e-3, 10.16e-3
 
@@ -52,14 +50,8 @@ def solved(folder: Path, size: tuple[float, float, float], frequencies: list[flo
     """Return the outcome of a horn of length, width and height, m."""
     length, width, height = (f'"{one * 1e3:.9g} mm"' for one in size)
     listed = ", ".join(f'"{one / 1e9:g} GHz"' for one in frequencies)
-    path = folder / "horn.toml"
-    path.write_text(FILE.format(length=length, width=width, height=height, frequencies=listed, cells=cells))
-    experiment = load_file(path)
-    design = experiment.design()
-    plan = planner_of(experiment.family)(experiment.kind, design, design, experiment.solver.settings).to_dict()
-    (outcome,) = evaluator_of(experiment.family)(experiment.family, [design], plan)
-    assert outcome.ok, outcome.error
-    return outcome
+    text = FILE.format(length=length, width=width, height=height, frequencies=listed, cells=cells)
+    return solved_alone(loaded(text, folder), fields=False)
 
 
 def apexes(size: tuple[float, float, float]) -> tuple[float, float]:
