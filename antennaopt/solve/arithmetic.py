@@ -39,7 +39,7 @@ DECIDING = (
 )
 """Whose text decides an outcome, from the design to the figures of merit."""
 
-OF_THE_SEARCH = (("antennaopt", "search"), ("antennaopt", "settings.py"))
+OF_THE_SEARCH = (("antennaopt", "search"), ("antennaopt", "settings"))
 """Whose text, besides, decides which antennas a run solves."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from test_study_driver import OBJECTIVES, REAL
+from cheap_study import OBJECTIVES, REAL
 from test_study_steady import Flying, Store
 
 from antennaopt.run.driver import Driver
@@ -79,7 +79,9 @@ def test_its_operators_are_known(algorithm, changes):
         try:
             Candidate.from_dict(made)
         except ValueError as refused:
-            pytest.fail(f"{refused}; add it to `operators` of the line of {algorithm!r} in antennaopt/settings.py")
+            pytest.fail(
+                f"{refused}; add it to `operators` of the line of {algorithm!r} in antennaopt/settings/search.py"
+            )
 
 
 def test_an_algorithm_may_have_operators_of_its_own(monkeypatch):

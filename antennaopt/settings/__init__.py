@@ -1,0 +1,35 @@
+"""Settings of the solver and of the search as plain data with its defaults, free of any file format."""
+
+from __future__ import annotations
+
+from antennaopt.settings.search import (
+    ALGORITHMS,
+    CROSSOVERS,
+    MUTATIONS,
+    Crossover,
+    EvolutionSettings,
+    Ladder,
+    Mutation,
+    Stop,
+)
+from antennaopt.settings.solver import ADDED_LATER, CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, ReportedModes, SolverSettings
+from antennaopt.settings.tolerance import TRUNCATED_AT, Spread, Tolerance
+
+__all__ = [
+    "ADDED_LATER",
+    "ALGORITHMS",
+    "CELLS_PER_WAVELENGTH",
+    "CROSSOVERS",
+    "LEAST_DECAY_DB",
+    "MUTATIONS",
+    "TRUNCATED_AT",
+    "Crossover",
+    "EvolutionSettings",
+    "Ladder",
+    "Mutation",
+    "ReportedModes",
+    "SolverSettings",
+    "Spread",
+    "Stop",
+    "Tolerance",
+]
