@@ -44,7 +44,7 @@ RANKS = {
             "yee.problem",
             "yee.mesh",
         ),
-        ("planar.bodies", "planar.coefficients", "yee.ports", "yee.spectrum"),
+        ("axisymmetric.near_fields", "planar.bodies", "planar.coefficients", "yee.ports", "yee.spectrum"),
         ("yee.surface", "yee.sphere"),
         ("schemes",),
         ("backends",),

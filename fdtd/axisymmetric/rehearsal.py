@@ -15,10 +15,11 @@ from fdtd import backends
 from fdtd.arrays import on_host
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.media import Media
+from fdtd.axisymmetric.near_fields import near_field
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.scene import Scene
 from fdtd.axisymmetric.simulation import PREPARING, Keep, field_map_of, fill, pose
-from fdtd.axisymmetric.solutions import figures, near_field
+from fdtd.axisymmetric.solutions import figures
 from fdtd.backends import ARRAYS
 from fdtd.farfield.axisymmetric import transform
 from fdtd.side_by_side import side_by_side

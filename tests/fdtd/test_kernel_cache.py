@@ -1,7 +1,7 @@
 """Machine code on disk belongs to the text of its kernels: copies of the package share one warm cache.
 
 Every run is a process of its own. It compiles `walk.record_map`, which calls `bor.accumulate`, which calls a store that
-`bor.py` makes: one function is enough to see whose machine code runs.
+`accesses.py` makes: one function is enough to see whose machine code runs.
 """
 
 import os
@@ -30,8 +30,8 @@ stats = record_map.stats
 print(fdtd.__file__, sums.tobytes().hex(), sum(stats.cache_misses.values()))
 """
 FLIPPED = {
-    "update": ("+ cosine * value", "- cosine * value"),
-    "store": ("builder.store(args[2],", "builder.store(builder.fneg(args[2]),"),
+    "update": ("bor.py", "+ cosine * value", "- cosine * value"),
+    "store": ("accesses.py", "builder.store(args[2],", "builder.store(builder.fneg(args[2]),"),
 }
 
 
@@ -66,10 +66,11 @@ def copied(folder):
 
 
 def flip(copy, name, *, back=False):
-    """Change one sign of `bor.py`; the file keeps its time, and in the update its size."""
-    file = copy / "fdtd" / "backends" / "cpu" / "bor.py"
+    """Change one sign; the file keeps its time, and in the update its size."""
+    where, *signs = FLIPPED[name]
+    file = copy / "fdtd" / "backends" / "cpu" / where
     times = (file.stat().st_atime_ns, file.stat().st_mtime_ns)
-    before, after = FLIPPED[name][::-1] if back else FLIPPED[name]
+    before, after = signs[::-1] if back else signs
     text = file.read_text()
     assert before in text
     file.write_text(text.replace(before, after))

@@ -6,27 +6,13 @@ memory without its shape, (rows * 6 * width,): the updates take the places where
 computes once. All loops run over whole blocks of LANES columns, the inner one over a block: LLVM then makes no loop for
 a remainder, whose set-up takes as long as a short row. Coefficients stand in such blocks, [block, which, lane], so that
 one address serves all of a block; beyond the last column they are zero.
-
-Loads and stores promise LLVM not to overlap, so that fused update loops vectorise. Numba gives LLVM no aliasing facts
-about its arrays. A loop that writes three components and reads ten rows then needs dozens of overlap checks at run
-time, more than the vectoriser accepts. Here every access of an update carries LLVM's scoped-noalias metadata instead: a
-store to one component does not alias the loads of any other. The promise is kept by construction: every component of
-the state is an array of its own range, and an E update never writes H, nor an H update E. Measured on an AVX-512 core,
-update only, 150 x 250 cells, before coefficients stood in blocks: 380 M cell-steps/s without, 1,030 with.
-
-References:
-    LLVM Language Reference, 'noalias' and 'alias.scope' metadata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
+from fdtd.backends.cpu.accesses import accesses
 from fdtd.backends.cpu.compiled import compiled
 
 E_R, E_PHI, E_Z, H_R, H_PHI, H_Z = range(6)
@@ -47,88 +33,23 @@ MERGED: dict[str, Any] = {**OPTIONS, "inline": "always"}
 LLVM gives what it inlines alias scopes of its own, and the caller's stores would be checked against them at run time.
 """
 
-
-def _tag(builder: Any, instruction: Any, own: Sequence[str], others: Sequence[str]) -> None:
-    """Mark an access as belonging to the scopes `own` and as not touching those in `others`."""
-    module = builder.module
-    domain = module.add_metadata([ir.MetaDataString(module, "fdtd")])
-    scopes = {
-        name: module.add_metadata([ir.MetaDataString(module, f"fdtd.{name}"), domain]) for name in (*own, *others)
-    }
-    if own:
-        instruction.set_metadata("alias.scope", module.add_metadata([scopes[name] for name in own]))
-    if others:
-        instruction.set_metadata("noalias", module.add_metadata([scopes[name] for name in others]))
-
-
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, place: Any) -> Any:
-    """Address of an element of a contiguous array of one dimension; the place must be in range and not negative."""
-    return builder.gep(context.make_array(array_type)(context, builder, array).data, [place], inbounds=True)
-
-
-def _make_load(own: Sequence[str], others: Sequence[str]) -> Any:
-    """An intrinsic load(array, place) of an array of one dimension, with the given scopes."""
-
-    @intrinsic
-    def load(_typing: Any, array: Any, place: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            value = builder.load(_pointer(context, builder, signature.args[0], args[0], args[1]))
-            _tag(builder, value, own, others)
-            return value
-
-        return array.dtype(array, types.intp), generate
-
-    return load
-
-
-def _make_store(own: Sequence[str], others: Sequence[str]) -> Any:
-    """An intrinsic store(array, place, value) with the given scopes."""
-
-    @intrinsic
-    def store(_typing: Any, array: Any, place: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            instruction = builder.store(args[2], _pointer(context, builder, signature.args[0], args[0], args[1]))
-            _tag(builder, instruction, own, others)
-            return context.get_dummy_value()
-
-        return types.void(array, types.intp, array.dtype), generate
-
-    return store
-
-
-def _family(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """Loads and stores for arrays written together in one loop.
-
-    Args:
-        names: The arrays that the loop writes.
-
-    Returns:
-        A load and a store for each name, and a load for everything that the loop only reads.
-    """
-    loads, stores = {}, {}
-    for name in names:
-        others = tuple(other for other in names if other != name)
-        loads[name], stores[name] = _make_load((name,), others), _make_store((name,), others)
-    return loads, stores, _make_load((), tuple(names))
-
-
-_loads, _stores, _get_e = _family(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))
+_loads, _stores, _get_e = accesses(("e_r", "e_phi", "e_z", "p0", "p1", "p2", "p3"))
 _get_er, _get_ef, _get_ez = _loads["e_r"], _loads["e_phi"], _loads["e_z"]
 _set_er, _set_ef, _set_ez = _stores["e_r"], _stores["e_phi"], _stores["e_z"]
 _get_p0, _get_p1, _get_p2, _get_p3 = _loads["p0"], _loads["p1"], _loads["p2"], _loads["p3"]
 _set_p0, _set_p1, _set_p2, _set_p3 = _stores["p0"], _stores["p1"], _stores["p2"], _stores["p3"]
 
-_loads_h, _stores_h, _get_h = _family(("h_r", "h_phi", "h_z", "q0", "q1", "q2", "q3"))
+_loads_h, _stores_h, _get_h = accesses(("h_r", "h_phi", "h_z", "q0", "q1", "q2", "q3"))
 _get_hr, _get_hf, _get_hz = _loads_h["h_r"], _loads_h["h_phi"], _loads_h["h_z"]
 _set_hr, _set_hf, _set_hz = _stores_h["h_r"], _stores_h["h_phi"], _stores_h["h_z"]
 _get_q0, _get_q1, _get_q2, _get_q3 = _loads_h["q0"], _loads_h["q1"], _loads_h["q2"], _loads_h["q3"]
 _set_q0, _set_q1, _set_q2, _set_q3 = _stores_h["q0"], _stores_h["q1"], _stores_h["q2"], _stores_h["q3"]
 
-_loads_s, _stores_s, _get_s = _family(("s0", "s1", "t0", "t1"))
+_loads_s, _stores_s, _get_s = accesses(("s0", "s1", "t0", "t1"))
 _set_s0, _set_s1 = _stores_s["s0"], _stores_s["s1"]
 _get_t0, _get_t1, _set_t0, _set_t1 = _loads_s["t0"], _loads_s["t1"], _stores_s["t0"], _stores_s["t1"]
 
-_loads_m, _stores_m, _get_m = _family(("re", "im"))
+_loads_m, _stores_m, _get_m = accesses(("re", "im"))
 _get_re, _get_im, _set_re, _set_im = _loads_m["re"], _loads_m["im"], _stores_m["re"], _stores_m["im"]
 
 
