@@ -10,8 +10,8 @@ import re
 
 import pytest
 from cheap_lens_here import carried_out
+from cheap_study import MemoryStore, driver
 from config_files import LENS, replaced
-from test_study_driver import MemoryStore, driver
 
 import antennaopt as ao
 from antennaopt.cli.tables import report_lines

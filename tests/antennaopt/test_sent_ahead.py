@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cheap_study import WHOLE, CheapFarm, MemoryStore, antenna, driver
 from test_every_algorithm import KINDS, search
-from test_study_driver import WHOLE, CheapFarm, MemoryStore, antenna, driver
 
 from antennaopt.farm.batches import cut_into_waves
 from antennaopt.farm.farm import SerialFarm

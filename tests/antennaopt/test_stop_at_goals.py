@@ -4,8 +4,8 @@ import json
 
 import pytest
 import test_study_steady as steady
-from test_study_driver import OBJECTIVES, CheapFarm, MemoryStore, antenna
-from test_study_driver import driver as generational
+from cheap_study import OBJECTIVES, CheapFarm, MemoryStore, antenna
+from cheap_study import driver as generational
 from test_study_run import TOML, serial, start
 
 from antennaopt.errors import ConfigurationError

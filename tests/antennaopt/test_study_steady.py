@@ -7,8 +7,8 @@ import random
 import signal
 
 import pytest
+from cheap_study import OBJECTIVES, REAL, WHOLE, MemoryStore, antenna
 from steady_replay import replay
-from test_study_driver import OBJECTIVES, REAL, WHOLE, MemoryStore, antenna
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.run.driver import Driver
