@@ -7,8 +7,8 @@ import json
 import os
 import shutil
 import stat
-import sys
 import tempfile
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -24,8 +24,8 @@ LIBRARIES = {"MPLCONFIGDIR": "matplotlib", "CUPY_CACHE_DIR": "cupy"}
 def cache_folder() -> Path:
     """Return `antennaopt` in the user's cache folder (XDG), or a temporary folder where that cannot be written.
 
-    The first process that needs the temporary folder writes one line to stderr. Processes that it starts inherit
-    the folder; so do Matplotlib and CuPy, unless a variable of theirs names one.
+    The first process that needs the temporary folder gives a `UserWarning`. Processes that it starts inherit the
+    folder; so do Matplotlib and CuPy, unless a variable of theirs names one.
     """
     usual = usual_cache_folder()
     if usual is not None and _is_writable(usual):
@@ -37,10 +37,10 @@ def cache_folder() -> Path:
     os.environ[TEMPORARY] = str(folder)
     for variable, name in LIBRARIES.items():
         os.environ.setdefault(variable, str(folder / name))
-    print(
+    warnings.warn(
         f"{usual or 'the home folder'} cannot be written: caches are in {folder} (set XDG_CACHE_HOME to keep them)",
-        file=sys.stderr,
-        flush=True,
+        UserWarning,
+        stacklevel=2,
     )
     return folder
 

@@ -86,6 +86,11 @@ Exit codes: 0 done; 1 a bug; 2 bad usage or configuration; 3 run folder in use; 
 class Commands(click.Group):
     """A group that imports a command's module when the command is used."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments, of which the context has none when the group itself is called."""
+        ctx.obj = frozenset(args)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of `--help`."""
         return list(COMMANDS)
@@ -109,10 +114,13 @@ def commands(context: click.Context) -> None:
 
     An experiment file says which antenna, which of its dimensions may change, and what is wanted of it.
     """
-    if context.invoked_subcommand in CACHING and not {*context.args} & {*context.help_option_names}:
+    if context.invoked_subcommand in CACHING and not context.obj & {*context.help_option_names}:
+        from antennaopt.cli.options import warnings_as_lines
         from fdtd.cache_folder import cache_folder
 
-        cache_folder()  # before Matplotlib is imported and before processes are started: they take over what it finds
+        # Before Matplotlib is imported and before processes are started: they take over what it finds.
+        with warnings_as_lines(quiet=bool(context.obj & {"--quiet", "-q"})):
+            cache_folder()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
