@@ -128,6 +128,23 @@ def _check_restart(evolution: Evolution) -> None:
         )
 
 
+def _check_overlap(experiment: Experiment) -> None:
+    """Refuse overlapping generations where the next one is not certain before this one is complete."""
+    evolution, tolerance = experiment.evolution, experiment.tolerance
+    if evolution.algorithm != "ga":
+        refuse(
+            f'evolution.overlap does not go with evolution.algorithm = "{evolution.algorithm}" (only "ga"); remove it'
+        )
+    others = {
+        "evolution.polish": evolution.polish,
+        f"evolution.restart_after = {evolution.restart_after}": evolution.restart_after is not None,
+        "fidelity": experiment.fidelity is not None,
+        "tolerance.samples": tolerance is not None and tolerance.samples > 0,
+    }
+    for name in (name for name, given in others.items() if given):
+        refuse(f"evolution.overlap and {name} exclude each other: what is bred next is not known early; remove one")
+
+
 def _restart_warnings(evolution: Evolution) -> Iterator[str]:
     """Yield a warning where a run ends before the first new start: one comes in generation `restart_after` + 2."""
     after, last = evolution.restart_after, evolution.generations - 2
@@ -144,6 +161,8 @@ def _check_search(experiment: Experiment) -> None:
     if evolution.polish:
         _check_polish(experiment)
     _check_restart(evolution)
+    if evolution.overlap:
+        _check_overlap(experiment)
     if evolution.elites >= evolution.population:
         refuse(
             f"evolution.elites = {evolution.elites} leaves no room for children "

@@ -133,6 +133,8 @@ class Evolution(Table):
             generation.
         polish: Whether the last share of the budget is a local search around the best few.
         restart_after: Generations in a row without a better best after which the search starts again.
+        overlap: Whether children are solved as soon as their parents are decided, before all of the generation before
+            are solved.
         start: Designs to plant in the first generation: gene values, SI, by dotted name.
         chosen: Why `algorithm` was chosen, where the file has "auto"; only in a resolved file.
     """
@@ -150,6 +152,7 @@ class Evolution(Table):
     reference: tuple[Number, ...] = ()
     polish: Annotated[bool, Strict()] = False
     restart_after: Count | None = None
+    overlap: Annotated[bool, Strict()] = False
     start: tuple[Annotated[dict[str, float], PlainValidator(_planted)], ...] = ()
     stop: Stop = Field(default_factory=Stop)
     chosen: Annotated[str, AfterValidator(_of_a_resolved_file)] = ""
@@ -165,7 +168,7 @@ class Evolution(Table):
         return plain.EvolutionSettings.from_dict(self.model_dump())
 
 
-LATER = ("reference", "polish", "restart_after", "chosen")
+LATER = ("reference", "polish", "restart_after", "overlap", "chosen")
 """Entries that are left out where they are not given."""
 
 EvolutionOrGenerational = Annotated[Evolution, BeforeValidator(_without_generational)]

@@ -147,10 +147,10 @@ class PoolFarm:
         self._plan, self._known, self._more = self._own_plan if plan is None else dict(plan), known, None
         if isinstance(batches, Iterator):
             for batch in batches:
-                self.submit([batch])
+                self._waiting.add([batch])
                 self._launch()
         else:
-            self.submit(batches)
+            self._waiting.add(batches)
         self._more = more  # none before all are bred
         self.pool.scale(len(self._waiting) + len(self._in_flight))
         self._launch()
@@ -159,6 +159,7 @@ class PoolFarm:
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         """Add batches, also while `completed` is being read."""
         self._waiting.add(batches)
+        self.pool.scale(len(self._waiting) + len(self._in_flight))
 
     def completed(self) -> Iterator[tuple[str, Outcome]]:
         """Yield outcomes until nothing is left, or, after `drain`, until nothing is in flight.
@@ -230,7 +231,7 @@ class PoolFarm:
         if self._more is None or self._handler.draining or not self._dispatcher.has_free_place:
             return False
         grain = 1 if self.device is None or not self._in_flight else max(self.device["wave"] // 2, 1)
-        self.submit(self._more(grain))
+        self._waiting.add(self._more(grain))
         return bool(self._waiting)
 
     def _trial_batches(self) -> list[Assignment]:

@@ -1,7 +1,9 @@
 """The driver: ask a search for candidates, leave out duplicates, solve, store, tell, checkpoint.
 
 With generations, all of one is solved before the next is bred. Its state is taken and stored, with its rows, once the
-first batches of the next are sent. A process that is killed before leaves the checkpoint before: the same follows.
+first batches of the next are sent. A process that is killed before leaves the checkpoint before: the same follows. With
+`evolution.overlap` places that are free meanwhile solve those of the next that follow from what is known
+(`Search.ask_ahead`); their outcomes wait until the next generation asks for these designs.
 
 Where the order of completion decides what is bred (`Search.by_order`), a child is bred whenever a place at the farm is
 free. That order is recorded, each at the moment it is complete, and a block of `population` individuals as a generation
@@ -12,12 +14,13 @@ what comes back in the recorded order and breeds when it was bred then: the same
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from antennaopt.errors import ClusterError, Interrupted
 from antennaopt.farm.batches import Job
+from antennaopt.farm.interface import More
 from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
 from antennaopt.run.memory import (
     Memory,
@@ -27,6 +30,7 @@ from antennaopt.run.memory import (
     generation_report,
     refuse_failures,
 )
+from antennaopt.run.overlap import Overlap
 from antennaopt.run.process import rare_collections
 from antennaopt.run.unmet import Unmet
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
@@ -74,6 +78,7 @@ class Driver:
         self._landed: dict[str, tuple[Outcome, str | None]] = {}
         self._recorded: deque[tuple[str, int]] = deque()
         self._steps = StepCounts()
+        self._overlap = Overlap(search, self.memory.designs, interfaces.design)
 
     @property
     def seconds(self) -> float:
@@ -121,6 +126,7 @@ class Driver:
                     if not self._round():
                         break
             finally:
+                self._end_outcomes()
                 self._save()
                 self._store.flush()
         return self._reason or "nothing was left to be solved"
@@ -138,13 +144,15 @@ class Driver:
     def _round(self) -> bool:
         """Solve a generation, or all that is left where there are none; return whether there was anything to do."""
         by_order = self.search.by_order
-        self._began, self._outcomes = self._clock(), None
+        self._began = self._clock()
         done, whole = self.search.completed, False
         try:
             outcomes = self._send_first()
             self._proceed()
             for name, outcome in outcomes:
                 self._arrived(name, outcome)
+                if self._overlap.is_under_way and len(self._block) == len(self.search.under_way):
+                    break  # what else comes is of the next generation
             if by_order and not self._signals.requested:
                 self._leave_record()
                 self._proceed()
@@ -182,6 +190,19 @@ class Driver:
             for name, outcome in self._farm.run(batches, plan=sampling.plan, more=self._copies):
                 self._arrived(name, outcome)
         return False
+
+    def _end_outcomes(self) -> None:
+        """Abandon what is in flight, if anything is."""
+        if isinstance(self._outcomes, Generator):
+            self._outcomes.close()
+        self._outcomes = None
+
+    def _next_ones(self, grain: int) -> list[list[Job]]:
+        """Return batches of the next generation that can be solved now; see `antennaopt.farm.interface.More`."""
+        if self._signals.requested or len(self._block) == len(self.search.under_way):
+            return []
+        due = self._overlap.due(self._block, self._first, grain)
+        return self._farm.cut(due, self._with.batch_size) if due else []
 
     def _copies(self, grain: int) -> list[list[Job]]:
         """Return batches of made copies that can be solved now; see `antennaopt.farm.interface.More`."""
@@ -222,17 +243,33 @@ class Driver:
         self._first = {}
         if search.level_of(search.generation) != self._level:
             self._partial = {}
-        ahead = self._farm.ahead(search.settings.population, self._with.batch_size)
+        self._overlap.begin()
+        goes_on = self._overlap.is_under_way
+        ahead = 0 if goes_on else self._farm.ahead(search.settings.population, self._with.batch_size)
         batches = self._batches(ahead, copies)
-        sampling, given = self._with.sampling, batches if ahead else list(batches)
-        along = sampling is not None and sampling.plan is None
-        outcomes = self._farm.run(given, more=self._copies) if along else self._farm.run(given)
+        given = batches if ahead else list(batches)
+        if goes_on:
+            self._farm.submit(given)
+        else:
+            self._end_outcomes()
+            more = self._more
+            self._outcomes = self._farm.run(given) if more is None else self._farm.run(given, more=more)
         # With a smaller budget than when they were solved, not all of them were asked for.
         self._partial = {one: outcome for one, outcome in self._partial.items() if one in search.under_way}
         self._save()
         self._progress.generation_started(search.generation, len(self._sent))
         self._land(copies)
-        return outcomes
+        for name, outcome in self._overlap.claimed():
+            self._arrived(name, outcome)
+        return self._outcomes or iter(())
+
+    @property
+    def _more(self) -> More | None:
+        """What a farm may ask for while a generation is under way."""
+        if self.search.settings.overlap:
+            return self._next_ones if self._farm.device is None else None
+        sampling = self._with.sampling
+        return self._copies if sampling is not None and sampling.plan is None else None
 
     def _batches(self, ahead: int, copies: Copies) -> Iterator[list[Job]]:
         """Yield the batches of a generation as it is bred: first those of some antennas, then all others.
@@ -243,9 +280,10 @@ class Driver:
         if first:
             yield from self._farm.cut(first, self._with.batch_size, left=self.search.settings.population - ahead)
         rest = dict(self._jobs(self.search.ask(), copies))
+        solved = len(self._sent) - len(first) - len(rest)
         names = self._steps.most_first([*rest], [self.search.under_way[name].genome for name in rest])
         jobs = [(name, rest[name]) for name in names]
-        yield from self._farm.cut(jobs, self._with.batch_size, sent=len(first))
+        yield from self._farm.cut(jobs, self._with.batch_size, sent=len(first) + solved)
 
     def _sizes(self) -> tuple[int, int]:
         """Return how many children are bred at a time, and how many antennas keep the farm busy.
@@ -289,7 +327,8 @@ class Driver:
                     self._landed[name] = self._partial[name], None
                 else:
                     self._sent[name] = digest
-                    jobs.append((name, self._with.design(self._values[name])))
+                    if not self._overlap.claim(name, digest):
+                        jobs.append((name, self._with.design(self._values[name])))
         return jobs
 
     def _land(self, copies: Copies) -> None:
@@ -301,8 +340,10 @@ class Driver:
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
+        name = self._overlap.name_of(name)
         if name not in self._sent or name in self._landed:
-            self._take_copy(name, outcome)
+            if not self._overlap.take(name, outcome):
+                self._take_copy(name, outcome)
             return
         outcome = self._with.figured(Outcome.of(outcome), self._values[name])
         self.solver_seconds += outcome.seconds or 0.0

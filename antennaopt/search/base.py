@@ -120,6 +120,19 @@ class Search(ABC):
             ValueError: A candidate is not under way, or its rank is not finite; nothing was taken in.
         """
 
+    def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:
+        """Return candidates of the next generation that follow from what is known of this one.
+
+        They are certain: `ask` returns them once this generation is told, unless the search is over then.
+
+        Args:
+            results: Of candidates under way that were not given before; `tell` still needs them all.
+
+        Returns:
+            Those that were not returned before; none of an algorithm that needs the whole generation.
+        """
+        return []
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return what the search knows, as JSON-able data with exact floats.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
 from antennaopt.search.base import Made, Search
 from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
-from antennaopt.search.operators import Individual, seeded, tournament, uniform_genome, vary
+from antennaopt.search.operators import Draws, Individual, contestants, seeded, tournament, uniform_genome, vary
 from antennaopt.search.restart import RESTARTED
 from antennaopt.unchecked import owned
 
@@ -115,22 +116,7 @@ class Generational(Search):
                     made = polish.breed(count) if polish is not None and polished else self.breed(count)
                 first = self._passing
         self._left = count if most is None else min(count, max(most - self.evaluations, 0))
-        return (
-            owned(
-                Candidate,
-                {
-                    "individual": individual_id(number, slot),
-                    "generation": number,
-                    "slot": slot,
-                    "genome": genome,
-                    "parents": parents,
-                    "operator": operator,
-                    "birth": None,
-                    "bred_after": None,
-                },
-            )
-            for slot, (genome, parents, operator) in enumerate(made, start=first)
-        )
+        return (_newborn(number, slot, one) for slot, one in enumerate(made, start=first))
 
     @property
     def _starts_again(self) -> bool:
@@ -207,18 +193,99 @@ class Generational(Search):
             self.stopped()  # whether the next generation is the first one of a part is a part of the state
 
 
+def _newborn(generation: int, slot: int, made: Made) -> Candidate:
+    genome, parents, operator = made
+    about = {"individual": individual_id(generation, slot), "generation": generation, "slot": slot}
+    bred = {"genome": genome, "parents": parents, "operator": operator, "birth": None, "bred_after": None}
+    return owned(Candidate, about | bred)
+
+
 class Genetic(Generational):
-    """The genetic algorithm: tournaments, crossover, mutation."""
+    """The genetic algorithm: tournaments, crossover, mutation.
+
+    With `overlap` a pair of parents has random numbers of its own. So its children depend on the seed, the generation,
+    their place and on who meets for the pair's two places, and on no other pair.
+    """
 
     counts_restarts = True
+    _ahead: _Ahead | None = None
 
     def breed(self, count: int) -> Iterator[Made]:
         """Return children of pairs of parents."""
         settings = self.settings
         pool = [Individual.from_scored(one) for one in self.population]
+        if settings.overlap:
+            made, self._ahead = {} if self._ahead is None else self._ahead.made, None
+            for place in range(-(-count // 2)):
+                yield from made.get(place) or self._of_pair(place, pool, self._draws)
+            return
         parents = tournament(pool, count + count % 2, settings.tournament_size)
         for one, other in zip(parents[::2], parents[1::2], strict=True):
             yield from vary(one, other, settings.crossover, settings.mutation)
+
+    def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:
+        """Return the children of those pairs for which only elites meet, and those whose results were given."""
+        settings, number = self.settings, self.generation + 1
+        if not settings.overlap or not self._bred or self._left or number >= settings.generations:
+            return []
+        draws = seeded(self.seed, number)
+        ahead = self._ahead = self._ahead or self._begin_ahead(draws)
+        for one in results:
+            ahead.pool[self.under_way[one.individual].slot] = Individual.from_scored(self._scored(one))
+        known = {place for place, one in enumerate(ahead.pool) if one is not None}
+        decided = [place for place, those in ahead.open.items() if those <= known]
+        with draws:
+            made = {place: self._of_pair(place, ahead.pool, draws) for place in decided}  # type: ignore[arg-type]
+        for place in decided:
+            del ahead.open[place]
+        ahead.made |= made
+        born = ((2 * place + at, one) for place, children in made.items() for at, one in enumerate(children))
+        return [_newborn(number, ahead.first + at, one) for at, one in born if at < ahead.count]
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state; a generation under way is bred again by `ask`."""
+        super().restore(state)
+        self._ahead = None
+
+    def _begin_ahead(self, draws: Draws) -> _Ahead:
+        """Draw who meets for the pairs of the next generation, of those that are asked for in any case."""
+        settings, most = self.settings, self._most_evaluations
+        pool = [*map(Individual.from_scored, self._elites()), *(None for _ in self._bred or ())]
+        first = min(settings.elites, len(pool))
+        count = settings.population - first
+        if most is not None:
+            count = max(min(count, most - self.evaluations - len(self._bred or ())), 0)
+        meeting = {}
+        with draws:
+            for place in range(-(-count // 2)):
+                draws.begin_part(place)
+                meeting[place] = set(contestants(len(pool), 2 * settings.tournament_size))
+        return _Ahead(pool=pool, first=first, count=count, open=meeting)
+
+    def _of_pair(self, place: int, pool: Sequence[Individual], draws: Draws) -> list[Made]:
+        """Return the two children of a pair; within `draws`."""
+        draws.begin_part(place)
+        one, other = tournament(pool, 2, self.settings.tournament_size)
+        return vary(one, other, self.settings.crossover, self.settings.mutation)
+
+
+@dataclass(kw_only=True)
+class _Ahead:
+    """What is known of the next generation.
+
+    Attributes:
+        pool: The population that it is bred from; None is not known yet.
+        first: Slot of its first child.
+        count: Children that are asked for in any case.
+        open: Places in the pool that meet for a pair, by the pair, where its children are not made.
+        made: Children of the other pairs.
+    """
+
+    pool: list[Individual | None]
+    first: int
+    count: int
+    open: dict[int, set[int]]
+    made: dict[int, list[Made]] = field(default_factory=dict)
 
 
 class Survivors(Generational):

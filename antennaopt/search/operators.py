@@ -26,6 +26,9 @@ DRAWING = ("deap.tools.crossover", "deap.tools.emo", "deap.tools.mutation", "dea
 
 PYTHONS_RANDOM = random
 
+SEED_BITS = 256
+"""Of the seed of a generation."""
+
 SAME_GENE = 1e-14
 """Two parents that are no further apart in a gene do not mix there."""
 
@@ -62,14 +65,14 @@ class Draws:
     A context manager that may be entered again: what is drawn then follows what was drawn before.
     """
 
-    def __init__(self, python: random.Random, numpy: dict[str, Any]) -> None:
+    def __init__(self, number: int, numpy: dict[str, Any]) -> None:
         """Begin.
 
         Args:
-            python: Takes the place of Python's `random`.
+            number: At least 0; seeds what takes the place of Python's `random`.
             numpy: State of NumPy's global generator.
         """
-        self._generator, self._state = python, numpy
+        self._number, self._generator, self._state = number, PYTHONS_RANDOM.Random(number), numpy
         self._drawing: list[ModuleType] = []
 
     def __enter__(self) -> Self:
@@ -79,6 +82,13 @@ class Draws:
         for module in self._drawing:
             module.random = self._generator  # type: ignore[attr-defined]
         return self
+
+    def begin_part(self, part: int) -> None:
+        """Begin the numbers of one part of a generation, which do not depend on what was drawn before.
+
+        Those of NumPy go on.
+        """
+        self._generator.seed((part + 1) << SEED_BITS | self._number)
 
     def __exit__(self, *exception: object) -> None:
         for module in self._drawing:
@@ -100,8 +110,8 @@ def seeded(seed: int, generation: int) -> Draws:
         generation: The generation that is about to be made.
     """
     words = np.random.SeedSequence([seed, generation]).generate_state(16, np.uint32)
-    generator = PYTHONS_RANDOM.Random(int.from_bytes(words[:8].tobytes(), "little"))
-    return Draws(generator, np.random.RandomState(words[8:]).get_state(legacy=False))
+    number = int.from_bytes(words[: SEED_BITS // 32].tobytes(), "little")
+    return Draws(number, np.random.RandomState(words[SEED_BITS // 32 :]).get_state(legacy=False))
 
 
 def _draws(name: str, module: ModuleType) -> bool:
@@ -204,20 +214,21 @@ def tournament(population: Sequence[Individual], count: int, size: int) -> list[
 
     What is returned are the individuals themselves: vary copies of them only.
     """
-    draw, among = random.getrandbits, len(population)
-    bits = among.bit_length()
-    standings: list[Any] = [one.standing for one in population]
-    chosen = []
+    meeting = [population[place] for place in contestants(len(population), count * size)]
+    standings: list[Any] = [one.standing for one in meeting]
+    firsts = range(0, count * size, size)
+    return [meeting[max(range(first, first + size), key=standings.__getitem__)] for first in firsts]
+
+
+def contestants(among: int, count: int) -> list[int]:
+    """Draw `count` places in a population of `among`, with replacement, as `random.choice` does."""
+    draw, bits, places = random.getrandbits, among.bit_length(), []
     for _ in range(count):
-        best = -1
-        for _ in range(size):
+        place = draw(bits)
+        while place >= among:
             place = draw(bits)
-            while place >= among:  # as `random.choice` draws
-                place = draw(bits)
-            if best < 0 or standings[place] > standings[best]:
-                best = place
-        chosen.append(population[best])
-    return chosen
+        places.append(place)
+    return places
 
 
 def vary(one: Individual, other: Individual, crossover: Crossover, mutation: Mutation) -> list[Made]:

@@ -164,6 +164,8 @@ class EvolutionSettings:
         polish: Whether the last share of the budget is a local search around the best few.
         restart_after: Generations in a row without a better best after which the search starts again from random
             designs; None for never, of `cmaes` for its own rule.
+        overlap: Of `ga`: whether each pair of parents draws numbers of its own, so that a child whose parents are
+            decided can be solved before the generation before it is complete.
     """
 
     algorithm: str = "ga"
@@ -177,6 +179,7 @@ class EvolutionSettings:
     reference: tuple[float, ...] = ()
     polish: bool = False
     restart_after: int | None = None
+    overlap: bool = False
 
     def __post_init__(self) -> None:
         _require(

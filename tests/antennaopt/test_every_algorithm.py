@@ -38,6 +38,7 @@ KINDS = [
     *(pytest.param(name, {"polish": True}, id=f"{name}-polished") for name in ("ga", "de", "cmaes", "random")),
     *(pytest.param(name, {"restart_after": 1}, id=f"{name}-restarted") for name in RESTARTED),
     pytest.param("ga", {"restart_after": 1, "polish": True}, id="ga-restarted-polished"),
+    pytest.param("ga", {"overlap": True}, id="ga-overlapping"),
 ]
 """Each algorithm, plain and with what can be added to it."""
 

@@ -14,7 +14,9 @@ from test_recognition import FAMILY, FIRST, NEARLY, without
 
 from antennaopt.cli.tables import report_lines
 from antennaopt.experiment import Experiment
-from antennaopt.farm.farm import SerialFarm
+from antennaopt.farm.farm import SerialFarm, SerialPool
+from antennaopt.farm.interface import Worker
+from antennaopt.run.overlap import Overlap
 from antennaopt.run.progress import Progress
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.start import resume, run
@@ -115,6 +117,23 @@ def test_batches_that_are_sent_before_the_others_are_bred_are_looked_up_too(tmp_
     assert len(stepped) == 2 * none.evaluations
     pd.testing.assert_frame_equal(table(full), table(none), check_exact=True)
     assert checkpoints(full) == checkpoints(none)
+
+
+def test_generations_that_overlap_are_answered_from_the_cache(tmp_path, stepped, monkeypatch):
+    """Also those that are asked for ahead: with an empty cache, one of fewer generations, and a full one."""
+    evolution = {**EXPERIMENT["evolution"], "population": 8, "overlap": True}
+    none = carried_out(tmp_path / "none", "off", evolution=evolution)
+    early, ahead = [], Overlap.due
+    monkeypatch.setattr(SerialPool, "workers", lambda self: {"driver": Worker(threads=2)})
+    monkeypatch.setattr(Overlap, "due", lambda *given: early.extend(found := ahead(*given)) or found)
+    for place, (cache, generations) in enumerate([("full", 3), ("part", 2), ("part", 3), ("full", 3)]):
+        evolution["generations"] = generations
+        one = carried_out(tmp_path / str(place), tmp_path / cache, evolution=evolution)
+        if generations == 3:
+            pd.testing.assert_frame_equal(table(one), table(none), check_exact=True)
+            assert checkpoints(one) == checkpoints(none)
+    assert len(early) > 4
+    assert len(stepped) == 3 * none.evaluations, "each cache was filled once"
 
 
 def test_a_search_with_samples_is_answered_from_a_full_cache(tmp_path, stepped):
