@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.automatic import by_genes, by_objectives, is_automatic, reason, with_algorithm
-from antennaopt.experiment.checks import can_polish, check, find_warnings
+from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity
@@ -25,6 +25,7 @@ from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, writ
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
+from antennaopt.experiment.search_checks import can_polish
 from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance
 from antennaopt.experiment.tolerance import widened as spread_out
 from antennaopt.families import Family, kind
