@@ -64,6 +64,21 @@ def yield_rounds() -> str:
     ], lines)  # fmt: skip
 
 
+def yield_share() -> str:
+    """Return the antennas a second of a yield study on a device, and of the same search without samples."""
+    lines = []
+    stored = rows("h200/yield_share")
+    for plain, study in zip(stored[::2], stored[1::2], strict=True):
+        lines.append([
+            plain["commit"], f"{plain['antennas_per_s']:.0f}", f"{study['antennas_per_s']:.0f}",
+            f"{study['antennas_per_s'] / plain['antennas_per_s']:.1%}",
+            f"{plain['stepping_fraction']:.0%}, {study['stepping_fraction']:.0%}",
+            f"{study['solves_a_candidate']:.2f}",
+        ])  # fmt: skip
+    header = ["commit", "antennas/s without samples", "of the yield study", "share", "time in which they step"]
+    return table([*header, "solves a candidate"], lines)
+
+
 def yield_generation() -> str:
     """Return where the time of a generation of a yield study went on a device, before rounds overlapped."""
     (study,) = (row for row in rows("h100/yield_share") if row["samples"])
