@@ -217,7 +217,8 @@ class Genetic(Generational):
         if settings.overlap:
             made, self._ahead = {} if self._ahead is None else self._ahead.made, None
             for place in range(-(-count // 2)):
-                yield from made.get(place) or self._of_pair(place, pool, self._draws)
+                draws: Draws = self._draws  # type: ignore[assignment] - those of a generation that is bred
+                yield from made.get(place) or self._of_pair(place, pool, draws)
             return
         parents = tournament(pool, count + count % 2, settings.tournament_size)
         for one, other in zip(parents[::2], parents[1::2], strict=True):

@@ -189,9 +189,10 @@ def _is_coupled(problem: Problem) -> bool:
 def _add_coupling(problem: Problem, arrays: dict[str, np.ndarray], padded: Any) -> None:
     """A quarter of each node's coupling, for the four neighbours that it is multiplied with."""
     arrays["coupling"] = np.zeros((1, 1, 1), arrays["media"].dtype)
-    if _is_coupled(problem):
+    coupling = problem.media.coupling
+    if coupling is not None and _is_coupled(problem):
         _check_coupling(problem)
-        arrays["coupling"] = padded(problem.media.coupling / 4)
+        arrays["coupling"] = padded(coupling / 4)
 
 
 def _check_coupling(problem: Problem) -> None:
