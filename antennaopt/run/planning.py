@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.families import stack
+from antennaopt.families.narrow import edge_cell, too_narrow
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.quantities import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
@@ -155,8 +156,18 @@ def first_designs(experiment: Experiment) -> tuple[list[dict[str, float]], list[
         experiment: From `load_experiment`, with genes and objectives.
     """
     designs = [experiment.design(decode(experiment.genes, one.genome)) for one in search_of(experiment).ask(DRAWN)]
-    refusals = experiment.kind.refusal(stack(designs))
+    refusals = _refusals(experiment, designs)
     return [one for one, why in zip(designs, refusals, strict=True) if why is None], [why for why in refusals if why]
+
+
+def _refusals(experiment: Experiment, designs: Sequence[Mapping[str, float]]) -> list[str | None]:
+    """Say of each design why it cannot be built, or why its cells are too coarse for it; None where neither is so."""
+    family, solver = experiment.kind, experiment.solver.settings
+    found = list(family.refusal(stack(designs)))
+    for place, design in enumerate(designs) if family.spatial is not None else ():
+        short = next(too_narrow(family, design, design, edge_cell(family, design, design, solver)), None)
+        found[place] = found[place] or (short and f"antenna.{short.refusal()}")
+    return found
 
 
 def figuring(experiment: Experiment) -> Callable[[Outcome, Mapping[str, float]], Outcome]:
@@ -268,7 +279,7 @@ def estimate(
     plan = plan_for(experiment)
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
-    if refusal := experiment.kind.refusal(stack([middle]))[0]:
+    if refusal := _refusals(experiment, [middle])[0]:
         buildable, _ = first_designs(experiment)
         if not buildable:
             raise ConfigurationError(

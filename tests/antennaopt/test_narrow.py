@@ -20,7 +20,7 @@ from antennaopt.experiment.load import override
 from antennaopt.families import SPATIAL
 from antennaopt.families.narrow import STRIP, edge_cell, too_narrow
 from antennaopt.quantities import LENGTH, parse_quantity
-from antennaopt.run.planning import plan_for
+from antennaopt.run.planning import estimate, first_designs, plan_for
 from antennaopt.solve.solvers import evaluator_of, planner_of
 from fdtd.errors import ConfigError
 
@@ -197,3 +197,21 @@ def test_what_the_lattice_alone_refuses_has_the_file(call, tmp_path):
     code, _, err = call("validate", "s.toml")
     assert code == 2 and len(err.splitlines()) == 1
     assert err.startswith("error: s.toml: edges 5e-05 m apart near x = 0.00185 m are too close for cell = 0.0008 m")
+
+
+def test_a_dry_run_takes_a_design_that_can_be_solved_where_the_middle_cannot():
+    """The middle of 0.3 and 1 mm is below a cell; a third of the drawn ones are not."""
+    gene = '{ min = "0.3 mm", max = "1 mm" }'
+    experiment = loaded(replaced(SLOTS, 'slot_width = "1.7 mm"', f"slot_width = {gene}"))
+    designs, refusals = first_designs(experiment)
+    assert designs and all(one["feed.slot_width"] >= 0.8e-3 for one in designs)
+    assert len(refusals) > len(designs)
+    assert all(one.startswith("antenna.feed.slot_width = ") for one in refusals)
+    timed = []
+
+    def solve(family, batch, plan, *, backend, options):
+        timed.extend(batch)
+        return [{"steps": options.max_steps, "seconds": 1e-3 * options.max_steps}]
+
+    assert estimate(experiment, evaluate=solve).evaluations > 0
+    assert timed and all(one in designs for one in timed)
