@@ -26,7 +26,8 @@ CASES: dict[str, dict[str, Any]] = {
     "small patch": {"counts": (52, 48, 38), "batch": 112, "steps": {"one_step": 40, "resident": 480}},
     "large patch": {"counts": (96, 112, 40), "batch": 64, "steps": {"one_step": 40, "resident": 480}},
     "box": {
-        "counts": (256, 256, 256), "batch": 1, "steps": {"one_step": 60}, "layers": 10, "every": 1000, "check": 10000,
+        "counts": (256, 256, 256), "batch": 1, "steps": {"one_step": 60, "trapezoidal": 60}, "layers": 10,
+        "every": 1000, "check": 10000,
     },
 }  # fmt: skip
 
@@ -131,7 +132,7 @@ def compare(case: str, kernels: Sequence[tuple[str, Checkout, dict[str, Any]]], 
     for name, package, keywords in kernels:
         scheme = keywords.get("scheme", "one_step")
         if scheme in steps:
-            given = () if scheme == "one_step" else (package.choice.turn_of(problem, "float32", package.device.limits),)
+            given = () if scheme != "resident" else (package.choice.turn_of(problem, "float32", package.device.limits),)
             packed = package.packing.pack(problem, "float32", *given)
             batches[name] = package.yee.Batch(package.device, [packed] * count, "float32", package.place, **keywords)
             timed(batches[name], cell_steps, steps[scheme])
@@ -162,7 +163,11 @@ def main() -> None:
     if options.other:
         kernels.append(("one_step, other checkout", checkout(options.other, 1), {}))
     own = checkout(HERE, 0)
-    kernels += [("one_step", own, {}), ("resident", own, {"scheme": "resident"})]
+    kernels += [
+        ("one_step", own, {}),
+        ("resident", own, {"scheme": "resident"}),
+        ("trapezoidal", own, {"scheme": "trapezoidal"}),
+    ]
     made: list[dict[str, Any]] = []
     for case in options.cases:
         made += compare(case, kernels)

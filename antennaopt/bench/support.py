@@ -16,12 +16,13 @@ from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
 from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.planar import PlanarBatch, prepare
-from fdtd.backends.cuda.yee_choice import plan_unposed
+from fdtd.backends.cuda.yee_choice import plan_unposed, unposed
 from fdtd.errors import Unsuitable
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.rates import SCHEMES as ALL_SCHEMES
 from fdtd.schemes.rates import check_pair
+from fdtd.schemes.trapezoidal.yee import plan_yee
 from fdtd.stencils import BOR, SPATIAL, STENCILS
 
 BACKENDS = ("reference", "cpu", "cuda")
@@ -34,7 +35,7 @@ _ON_CPU = {("bor", "one_step"), ("bor", "skewed"), ("tmz", "one_step"), ("tez", 
 _ON_CPU |= {(stencil, "one_step") for stencil in SPATIAL}
 _WITHOUT_ORACLE = ("heat7", "heat19")
 _POINTS = 64  # small enough for every scheme
-_IN_SPACE, _LAYER = (32, 32, 24), 8
+_IN_SPACE, _LARGE, _LAYER = (32, 32, 24), (256, 256, 256), 8
 
 
 def support_matrix(limits: Limits = HOPPER) -> list[dict[str, Any]]:
@@ -138,6 +139,8 @@ def _refusal(stencil: str, scheme: str, backend: str, limits: Limits) -> str | N
         return "no kernel on the CPU" if stencil == "jacobi5" else f"the CPU has no {scheme} for {stencil}"
     if (stencil, scheme) == ("yee3d", "resident"):
         return _said(plan_unposed, _IN_SPACE, _LAYER, "float32", limits)
+    if (stencil, scheme) == ("yee3d", "trapezoidal"):
+        return _said(plan_yee, unposed(_LARGE, _LAYER), 4, limits)
     if stencil in SPATIAL:
         return _said(check_pair, stencil, scheme)
     return _said(_plan_bor if stencil == "bor" else partial(_plan_planar, stencil), scheme, limits)

@@ -213,7 +213,12 @@ def test_one_antenna_is_tried_again_once_memory_was_given_back():
         ((64, 64, 32), 90, "resident", "fields in the registers of a cluster; one_step: all numbers through memory"),
         ((52, 48, 38), 90, "resident", "fields in the registers of blocks at a time"),
         ((96, 112, 40), 90, "resident", "fields in the registers of blocks at a time"),
-        ((256, 256, 256), 90, "one_step", "resident: 256 x 256 x 256 cells of 4 bytes do not fit in the registers of"),
+        (
+            (256, 256, 256),
+            90,
+            "trapezoidal",
+            "resident: 256 x 256 x 256 cells of 4 bytes do not fit in the registers of",
+        ),
         ((64, 64, 32), 80, "one_step", "resident: resident needs thread-block clusters"),
     ],
 )

@@ -18,8 +18,17 @@ from fdtd.backends import cuda
 from fdtd.backends.cuda.device import Device
 from fdtd.backends.cuda.device_set import DeviceSet
 from fdtd.backends.cuda.text import REALS, check_precision, flatten, pack_parameters
-from fdtd.backends.cuda.yee_choice import SCHEMES, groups, plan_resident, plan_unposed, turn_of
-from fdtd.backends.cuda.yee_packing import PARAMETERS, RECORD_BYTES, Packed, number_type, pack
+from fdtd.backends.cuda.yee_choice import (
+    SCHEMES,
+    expected,
+    groups,
+    plan_resident,
+    plan_tiles,
+    plan_unposed,
+    turn_of,
+    unposed,
+)
+from fdtd.backends.cuda.yee_packing import PARAMETERS, RECORD_BYTES, Packed, number_type, pack, twice
 from fdtd.backends.cuda.yee_records import LOOK_PARTS, LOOK_THREADS, Recorded, uploaded
 from fdtd.backends.cuda.yee_slabs import cuts
 from fdtd.backends.cuda.yee_split import Split
@@ -28,6 +37,7 @@ from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes import one_step
 from fdtd.schemes.machine import HOPPER
 from fdtd.schemes.resident.yee import YeeResidentPlan
+from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
@@ -37,7 +47,7 @@ _ALL_PLANES = 1 << 30
 _WRAP = 1 << 31  # numbers of turns of chains
 _SPLIT = threading.Lock()  # one lattice at a time has the streams of several devices
 # Steps that are started at a time. Clusters fetch an antenna's fields once in as many, and stop by themselves.
-_CHUNK = {"one_step": 160, "resident": 640}
+_CHUNK = {"one_step": 160, "trapezoidal": 160, "resident": 640}
 BUSY_CELLS = 8_000_000
 """Cells of all antennas that keep a device busy, about."""
 PORT_BYTES = 1 << 20
@@ -71,6 +81,14 @@ class Batch(Recorded):
             self._plan = plan_resident(antennas, precision, device.limits, **tuning)
             stepper = flatten("schemes/resident/yee.cu", settings | self._plan.macros)
             antennas = [replace(one, sizes=one.sizes | self._plan.memories) for one in antennas]
+        elif scheme == "trapezoidal":
+            if len(antennas) > 1:
+                raise Unsuitable("trapezoidal steps one lattice at a time; use one_step")
+            (one,) = antennas
+            self._plan = tiles.plan_yee(one.counts, np.dtype(precision).itemsize, device.limits, **tuning)
+            text = flatten("schemes/trapezoidal/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
+            stepper, settings["PLANES_TOGETHER"] = tiles.steady(text), "1"
+            antennas = [twice(one, self._plan.kept)]
         else:
             self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
             stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
@@ -90,7 +108,8 @@ class Batch(Recorded):
     def _set_order(self, running: np.ndarray) -> None:
         """Start blocks for these antennas alone from now on; everything started has finished."""
         self._order = running
-        self._buffers["stepped"] = self._device.upload(running.astype(np.int32))
+        more = self._plan.table() if isinstance(self._plan, tiles.YeeTilesPlan) else []
+        self._buffers["stepped"] = self._device.upload(np.array([*running, *more], np.int32))
         addresses = {name: self._device.address(buffer) for name, buffer in self._buffers.items()}
         self._parameters = pack_parameters(self._precision, addresses, PARAMETERS)
         for program in (self._stepper, self._looker):
@@ -105,18 +124,37 @@ class Batch(Recorded):
             self._advance_chains(self._plan, end - self.steps, running)
             self.steps = end
             return
-        grid, threads = self._plan.grid([self._ends[one] for one in order]), self._plan.threads
         every, check = self._counts["RECORD_EVERY"][order], self._counts["CHECK_EVERY"][order]
         every = np.where(self._counts["BOX"][order] > 0, every, 0)
+        if isinstance(self._plan, tiles.YeeTilesPlan):
+            self._advance_passes(self._plan, end, every, check)
+            return
+        grid, threads = self._plan.grid([self._ends[one] for one in order]), self._plan.threads
         for n in range(self.steps, end):
             self._stepper.launch("phase_0", grid, threads, n, 0, _ALL_PLANES)
             self._stepper.launch("phase_1", grid, threads, n, 0, _ALL_PLANES)
             self._looker.launch("after", (running,), _AFTER_THREADS, n)
-            if _any_due(every, n):
-                self._looker.launch("record", (_RECORD_PARTS, running), _RECORD_THREADS, n)
-            if _any_due(check, n):
-                self._looker.launch("look_part", (LOOK_PARTS, running), LOOK_THREADS, n)
-                self._looker.launch("look", (-(-running // LOOK_THREADS),), LOOK_THREADS, n, running)
+            self._record_and_look(n, every, check, running)
+        self.steps = end
+
+    def _record_and_look(self, n: int, every: np.ndarray, check: np.ndarray, running: int) -> None:
+        """Start what is due after step n."""
+        if _any_due(every, n):
+            self._looker.launch("record", (_RECORD_PARTS, running), _RECORD_THREADS, n, self.turn)
+        if _any_due(check, n):
+            self._looker.launch("look_part", (LOOK_PARTS, running), LOOK_THREADS, n, self.turn)
+            self._looker.launch("look", (-(-running // LOOK_THREADS),), LOOK_THREADS, n, running)
+
+    def _advance_passes(self, plan: tiles.YeeTilesPlan, end: int, every: np.ndarray, check: np.ndarray) -> None:
+        """Start passes of two steps, and of one where something is due between the two."""
+        n = self.steps
+        while n < end:
+            taken = 1 if n + 1 == end or _any_due(every, n) or _any_due(check, n) else 2
+            self._stepper.launch(f"pass_{taken}", (plan.blocks,), plan.threads, n, self.turn, shared=plan.shared_bytes)
+            self._stepper.launch("sums_of_pass", (1,), _AFTER_THREADS, n, taken)
+            n, self.turn = n + taken, 1 - self.turn
+            self._record_and_look(n - 1, every, check, 1)
+            self.turns[n] = self.turn
         self.steps = end
 
     def _advance_chains(self, plan: YeeResidentPlan, steps: int, running: int) -> None:
@@ -167,7 +205,7 @@ def run_batch(
         look: Called at every look at the first antenna's energy.
         final: Whether to fetch the last fields; without, records have None.
         scheme: One of `SCHEMES`; if None, `resident` for those that fit in registers, their axes turned where that
-            helps, and `one_step` for the others.
+            helps, `trapezoidal` for other large ones in single precision, and `one_step` for the rest.
         on: Where to run; the CUDA device if None.
         tuning: Keywords of the scheme's plan.
 
@@ -189,9 +227,7 @@ def run_batch(
     found: dict[int, Records] = {}
     with cuda.PLACES.take() as place:
         apart = lambda: where.apart(place, cuda.PLACES.rank(place))  # noqa: E731
-        for name, members in (
-            groups(packed, precision, where.limits) if scheme is None else [(scheme, range(len(packed)))]
-        ):
+        for name, members in groups(packed, precision, where.limits) if scheme is None else _alike(scheme, len(packed)):
             batch = Batch(where, [packed[n] for n in members], precision, place, name, **tuning)
             batch.running()  # waits until everything is there
             takes = [takers[n] for n in members]
@@ -263,8 +299,18 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
     with suppress(Unsuitable):  # chains of blocks keep places of their own
         memories += sum(plan_unposed(shape, layers, precision, HOPPER).memories.values())
+    places, kept = 1, 0
+    if expected(shape, layers, precision, HOPPER)[0] == "trapezoidal":
+        plan = plan_tiles(unposed(shape, layers), precision, HOPPER)
+        places, kept = 2, 0 if plan is None else plan.kept
     spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
-    found = (6 * nz * ny * row + memories) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + PORT_BYTES + 24 * steps
+    found = (
+        (places * (6 * nz * ny * row + memories) + kept) * size
+        + 2 * 3 * nz * ny * row
+        + RECORD_BYTES
+        + PORT_BYTES
+        + 24 * steps
+    )
     return found + spectra
 
 
@@ -314,6 +360,11 @@ class _Watch:
             self._largest = max(self._largest, now)
             level = 10 * math.log10(now / self._largest) if 0 < now < math.inf else -math.inf
             self._look(self._seen * self._every, level)
+
+
+def _alike(scheme: str, count: int) -> list[tuple[str, Sequence[int]]]:
+    """Return what is stepped together where all antennas have one scheme: all, but one by one if trapezoidal."""
+    return [(scheme, [n]) for n in range(count)] if scheme == "trapezoidal" else [(scheme, range(count))]
 
 
 def _any_due(every: np.ndarray, n: int) -> bool:

@@ -1,26 +1,31 @@
 """Which scheme steps an antenna in space on a device, and which antennas are stepped together.
 
 An antenna that fits in a cluster, or in a chain of blocks that are on the device at the same time, is stepped by
-`resident`, any other by `one_step`. Its axes are turned where only that lets it fit. The choice looks at the antenna
-alone, so that its bits do not depend on the batch.
+`resident`, a large lattice in single precision by `trapezoidal`, any other by `one_step`. Axes are turned where only
+that lets an antenna fit. The choice looks at the antenna alone, so that its bits do not depend on the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import permutations
 
 import numpy as np
 
-from fdtd.backends.cuda.yee_packing import Packed, number_type
+from fdtd.backends.cuda.yee_packing import Packed, number_type, pitch_of
 from fdtd.backends.cuda.yee_turning import UNTURNED, Turn
 from fdtd.errors import Unsuitable
 from fdtd.schemes.machine import Limits
 from fdtd.schemes.resident.yee import FEW_PLANES, YeeResidentPlan, plan_yee, step_time
+from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.yee.problem import Problem
 
-SCHEMES = ("one_step", "resident")
+SCHEMES = ("one_step", "trapezoidal", "resident")
+LEAST_IN_TILES = 4_000_000
+"""Cells of a lattice that is worth a text and two places of its own."""
+_MOST_EDGES = 256  # driven or summed: every thread looks for its own among them
+_AHEAD = 80  # capability of devices that copy to shared memory ahead
 _A_FEW = 64  # media, driven edges and probes of an antenna that is not posed yet
 NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 """NumPy's types of the numbers of media."""
@@ -77,7 +82,14 @@ def _unposed(axes: Sequence[tuple[int, int, int, int]]) -> dict[str, int]:
     counts: dict[str, int] = dict.fromkeys(("KINDS", "SOURCES", "PROBES"), _A_FEW)
     for axis, numbers in zip("XYZ", axes, strict=True):
         counts |= dict(zip((f"N{axis}", f"END_{axis}", f"LOW_{axis}", f"HIGH_{axis}"), numbers, strict=True))
+    counts["PITCH"] = pitch_of(axes[0][0])
+    counts["LONGEST"] = max(cells for cells, *_ in axes) + 2
     return counts
+
+
+def unposed(shape: tuple[int, int, int], layers: int) -> dict[str, int]:
+    """Return counts of an antenna that is not posed yet, of cells along x, y, z and layers in front of all faces."""
+    return _unposed([(cells, cells, layers, layers) for cells in shape])
 
 
 def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> YeeResidentPlan:
@@ -102,9 +114,27 @@ def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: L
     try:
         plan = plan_unposed(shape, layers, precision, limits)
     except Unsuitable as error:
+        if plan_tiles(unposed(shape, layers), precision, limits):
+            return "trapezoidal", f"all numbers through memory in every second step; resident: {error}"
         return "one_step", f"all numbers through memory in every step; resident: {error}"
     where = "blocks at a time" if plan.chains else "a cluster"
     return "resident", f"fields in the registers of {where}; one_step: all numbers through memory in every step"
+
+
+def plan_tiles(counts: Mapping[str, int], precision: str, limits: Limits) -> tiles.YeeTilesPlan | None:
+    """Plan passes of two steps, or return None where a lattice is too small for them, or they do not suit.
+
+    Args:
+        counts: Of a lattice, by the names of `COUNTS`.
+        precision: "float32" or "float64".
+        limits: Of the device.
+    """
+    few = counts["SOURCES"] + counts["PROBES"] <= _MOST_EDGES
+    if counts["NX"] * counts["NY"] * counts["NZ"] < LEAST_IN_TILES or limits.capability < _AHEAD or not few:
+        return None
+    with suppress(Unsuitable):
+        return tiles.plan_yee(counts, np.dtype(precision).itemsize, limits)
+    return None
 
 
 def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[tuple[str, list[int]]]:
@@ -121,7 +151,8 @@ def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[t
             plan = plan_resident([one], precision, limits)
             key = "resident", plan.planes, plan.columns, plan.chains > 0
         except Unsuitable:
-            key = "one_step", 0, 0, False
+            alone = plan_tiles(one.counts, precision, limits)
+            key = ("trapezoidal", number, 0, False) if alone else ("one_step", 0, 0, False)
         found.setdefault(key, []).append(number)
     made: list[tuple[str, list[int]]] = []
     waiting = [(scheme, members) for (scheme, *_), members in found.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.constants import speed_of_light
@@ -78,7 +78,7 @@ def pack(problem: Problem, precision: str, turn: Turn = UNTURNED) -> Packed:
     problem = turned(problem, turn)
     grid, sampling = problem.grid, problem.sampling
     nx, ny, nz = grid.counts
-    pitch, longest = -(-(nx + 2) // _ROW) * _ROW, max(grid.counts) + 2
+    pitch, longest = pitch_of(nx), max(grid.counts) + 2
     shape = (6, nz + 2, ny + 2, pitch)
     fields = int(np.prod(shape))
     if fields >= _MOST_NUMBERS:
@@ -133,6 +133,33 @@ def pack(problem: Problem, precision: str, turn: Turn = UNTURNED) -> Packed:
         "energy": sampling.steps // sampling.check_every if sampling.check_every else 0,
     }
     return Packed(counts=counts, arrays=arrays, sizes=sizes, decay=sampling.decay, turn=turn)
+
+
+def pitch_of(cells: int) -> int:
+    """Return the numbers of a stored row of so many cells."""
+    return -(-(cells + 2) // _ROW) * _ROW
+
+
+def twice(packed: Packed, kept: int) -> Packed:
+    """Return an antenna as `trapezoidal` has it: two places for fields and memories, components of a plane together.
+
+    Args:
+        packed: From `pack`.
+        kept: Numbers more, after the last memory.
+    """
+    names = ("fields", "psi_x", "psi_y", "psi_z")
+    sizes = packed.sizes | {name: 2 * packed.sizes[name] for name in names}
+    sizes["psi_z"] += kept
+    components, planes, *row = packed.shape
+    plane = int(np.prod(row))
+    arrays = dict(packed.arrays)
+    for name in ("sources", "probes", "box"):
+        component, k, rest = np.unravel_index(arrays[name], (components, planes, plane))
+        arrays[name] = _flat((k, component, rest), (planes, components, plane))
+    arrays["media"] = np.ascontiguousarray(arrays["media"].reshape(3, planes, plane).swapaxes(0, 1)).ravel()
+    if "fields" in arrays:
+        arrays["fields"] = np.tile(arrays["fields"].reshape(components, planes, plane).swapaxes(0, 1).ravel(), 2)
+    return replace(packed, sizes=sizes, arrays=arrays)
 
 
 def number_type(antennas: Sequence[Packed]) -> str:

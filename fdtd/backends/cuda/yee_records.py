@@ -38,6 +38,7 @@ class Recorded:
         self._taken = np.zeros(len(antennas), int)  # samples that the host has
         self._live = np.ones(len(antennas), bool)  # as far as the host knows
         self.steps, self.chunk = 0, chunk
+        self.turn, self.turns = 0, {0: 0}  # place of the fields now, and after steps, where they have two
 
     def room(self) -> int:
         """Return the steps that may be started before the host must take samples."""
@@ -99,7 +100,11 @@ class Recorded:
     def state(self, antenna: int) -> np.ndarray:
         """Return an antenna's fields, (6, nz + 1, ny + 1, nx + 1)."""
         packed = self.antennas[antenna]
-        stored = self._part("fields", antenna, 0, math.prod(packed.shape)).reshape(packed.shape)
+        size = math.prod(packed.shape)
+        stored = self._part("fields", antenna, self.turns.get(int(self.done()[antenna]), 0) * size, size)
+        if packed.sizes["fields"] > size:
+            stored = stored.reshape(packed.shape[1], 6, *packed.shape[2:]).swapaxes(0, 1)
+        stored = stored.reshape(packed.shape)
         nz, ny, nx = (packed.counts[f"N{axis}"] for axis in "ZYX")
         return turned_state(stored[:, : nz + 1, : ny + 1, : nx + 1], back(packed.turn))
 

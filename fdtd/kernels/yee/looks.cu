@@ -1,6 +1,6 @@
 // Between steps of antennas on rectilinear lattices: source, sums, samples of the box, the energy, who is done.
 //
-// Settings: those of parameters.cuh. `n` is the step whose fields are there. `after` and `record` serve schemes that do
+// Settings: those of parameters.cuh. `n` is the step whose fields are there, in place `turn`. `after` and `record` serve schemes that do
 // not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas /
 // threads).
 #include "kernels/yee/after.cuh"
@@ -18,11 +18,11 @@ extern "C" __global__ void after(int n) {
     add_sums(antenna, n, threadIdx.x, [&](int p) { return fields[__ldg(places + p)]; });
 }
 
-extern "C" __global__ void record(int n) {
+extern "C" __global__ void record(int n, int turn) {
     const int antenna = P.stepped[blockIdx.y], every = count(antenna, RECORD_EVERY);
     if (!steps(antenna, n) || (n + 1) % every) return;
     const int size = count(antenna, BOX), row = ((n + 1) / every - 1) % count(antenna, HELD);
-    const real *fields = P.fields + start(antenna, FIELDS);
+    const real *fields = fields_of(antenna, turn);
     const int *places = P.box + start(antenna, BOX_AT);
     real *samples = P.record + start(antenna, RECORD) + (place)row * size;
     for (int b = blockIdx.x * blockDim.x + threadIdx.x; b < size; b += gridDim.x * blockDim.x) samples[b] = fields[places[b]];
@@ -46,12 +46,12 @@ __device__ inline void share(int antenna, double total) {
 
 // Energy of one part of an antenna's rows. Rows are dealt out to the parts' warps; threads add up their own values, a
 // part its threads by halves, so the order depends on nothing but the lattice.
-extern "C" __global__ void look_part(int n) {
+extern "C" __global__ void look_part(int n, int turn) {
     const int antenna = P.stepped[blockIdx.y];
     if (!looked_at(antenna, n)) return;
     const int rows = 6 * (count(antenna, NZ) + 1) * (count(antenna, NY) + 1);
     const int first = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32;
-    share(antenna, add_rows(antenna, first, rows, LOOK_PARTS * (LOOK_THREADS / 32), threadIdx.x % 32, 0));
+    share(antenna, add_rows(antenna, first, rows, LOOK_PARTS * (LOOK_THREADS / 32), threadIdx.x % 32, 0, turn));
 }
 
 // Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are

@@ -18,6 +18,11 @@ typedef long long place;
 #define MOVE_ONLY 0
 #endif
 
+// 1: fields and numbers of media are [k][component][j][i], in two places by turns (schemes/trapezoidal).
+#ifndef PLANES_TOGETHER
+#define PLANES_TOGETHER 0
+#endif
+
 struct Parameters {
     // [batch, COUNTS]
     const int *counts;
@@ -109,6 +114,12 @@ __device__ inline int slots(int low, int high) { return low + high > 0 ? low + h
 __device__ inline int slot(int at, int cells, int low, int high) {
     if (at < low) return at;
     return high > 0 && at >= cells - high ? low + at - (cells - high) : -1;
+}
+
+// Its fields, in one of their places.
+__device__ inline real *fields_of(int antenna, int turn) {
+    const place volume = (place)(count(antenna, NZ) + 2) * (count(antenna, NY) + 2) * count(antenna, PITCH);
+    return P.fields + start(antenna, FIELDS) + turn * 6 * volume;
 }
 
 // Whether an antenna takes step n.

@@ -1,0 +1,189 @@
+"""Tiles of one large lattice in space that are streamed along z through two steps a pass.
+
+A block has whole columns of cells along z. It forms a margin of two cells on each side once more than is needed, so
+that it needs nothing of its neighbours between the two steps.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fdtd.errors import Unsuitable
+from fdtd.schemes.machine import Limits
+
+_COLUMNS = 64  # of a tile: a warp's
+_WARP = 32
+_MARGIN = 2  # columns on each side that a tile forms and does not store
+_ROW_MARGIN = 3  # rows of both sides together: the row after the last is only read
+_KEPT = 24  # memories of a cell between its two steps: those of two planes
+_START = 4  # turns of a piece that store nothing
+_LEAST = 4  # planes of a piece
+_EVEN = 0.1  # planes by which the most that a block has may be too many
+_SINGLE = 4  # bytes
+_MOST_NUMBERS = 1 << 31  # of both places of the fields
+# Work of a plane of a tile in layers along x, along y, and of a plane in a layer along z, more than that of one in
+# none: from cycles measured on an H200.
+_IN_X, _IN_Y, _IN_Z = 0.5, 0.4, 0.3
+
+Piece = tuple[int, int, int]
+"""A tile, its first plane, and the one after its last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class YeeTilesPlan:
+    """Tiles of one lattice.
+
+    Attributes:
+        rows: Of a tile along y, a warp each.
+        stride: Cells from one tile to the next along x.
+        tiles: Along x and y.
+        blocks: Of a pass: one a multiprocessor, each with the same work.
+        stages: Planes that are on chip before the first step.
+        lattice: Counts by the names of `COUNTS`; a text is for one lattice.
+    """
+
+    rows: int
+    stride: int
+    tiles: tuple[int, int]
+    blocks: int
+    stages: int
+    lattice: Mapping[str, int]
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return _WARP * self.rows
+
+    @property
+    def kept(self) -> int:
+        """Numbers in device memory for memories between the two steps of a pass."""
+        return self.blocks * self.threads * 2 * _KEPT
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block."""
+        planes = (6 * self.stages + 11) * (self.rows + 1) * _COLUMNS
+        return (planes + 6 * (self.lattice["END_Z"] + 6) + 4 * (_COLUMNS + self.rows)) * _SINGLE
+
+    @property
+    def macros(self) -> dict[str, int]:
+        """Settings of the kernel text."""
+        found = {
+            "ROWS": self.rows, "ROW_STRIDE": self.rows - _ROW_MARGIN, "STRIDE": self.stride, "TILES_X": self.tiles[0],
+            "STAGES": self.stages, "ROW_PITCH": self.lattice["PITCH"], "LONGEST_AXIS": self.lattice["LONGEST"],
+            "PLANES_TOGETHER": 1,
+        }  # fmt: skip
+        for axis in "XYZ":
+            found |= {f"CELLS_{axis}": self.lattice[f"N{axis}"], f"LAST_{axis}": self.lattice[f"END_{axis}"]}
+            found |= {f"LAYERS_{side}_{axis}": self.lattice[f"{side}_{axis}"] for side in ("LOW", "HIGH")}
+        return found
+
+    def pieces(self) -> list[list[Piece]]:
+        """Return the pieces of each block, so that all have about the same work."""
+        weights, sums = self._weights()
+        low, found = 0.0, None
+        high = 1.01 * (sums[-1] + _START) * sum(weights)  # one block could do it all
+        while found is None or high - low > _EVEN:
+            middle = high if found is None else (low + high) / 2
+            dealt = self._dealt(weights, sums, middle)
+            if dealt is None:
+                low = middle
+            else:
+                high, found = middle, dealt
+        return found
+
+    def table(self) -> list[int]:
+        """Return the first piece of each block, their number, and the pieces, as the kernel reads them."""
+        starts, flat = [0], []
+        for pieces in self.pieces():
+            flat += [number for piece in pieces for number in piece]
+            starts.append(starts[-1] + len(pieces))
+        return starts + flat
+
+    def _weights(self) -> tuple[list[float], list[float]]:
+        """Return the work of a plane of each tile, and that of the planes before each one, and of all."""
+        c, weights, sums = self.lattice, [], [0.0]
+        for tile in range(self.tiles[0] * self.tiles[1]):
+            x, y = tile % self.tiles[0] * self.stride, tile // self.tiles[0] * (self.rows - _ROW_MARGIN)
+            in_x = x < c["LOW_X"] or x + _COLUMNS > c["NX"] - c["HIGH_X"]
+            in_y = y < c["LOW_Y"] or y + self.rows > c["NY"] - c["HIGH_Y"]
+            weights.append(1 + _IN_X * in_x + _IN_Y * in_y)
+        for k in range(c["END_Z"]):
+            sums.append(sums[-1] + 1 + _IN_Z * (k < c["LOW_Z"] or k >= c["NZ"] - c["HIGH_Z"]))
+        return weights, sums
+
+    def _dealt(self, weights: list[float], sums: list[float], most: float) -> list[list[Piece]] | None:
+        """Return pieces of blocks that have no more work than `most`, or None if there are too few blocks."""
+        blocks: list[list[Piece]] = [[] for _ in range(self.blocks)]
+        at, left, planes = 0, most, len(sums) - 1
+        for tile, weight in enumerate(weights):
+            first = 0
+            while first < planes:
+                end = bisect_right(sums, sums[first] + left / weight - _START) - 1
+                if end < planes:  # the next piece must not be too short
+                    end = min(end, planes - _LEAST)
+                if end < planes and end - first < _LEAST:
+                    if left == most or at + 1 == self.blocks:
+                        return None
+                    at, left = at + 1, most
+                    continue
+                end = min(end, planes)
+                blocks[at].append((tile, first, end))
+                left -= weight * (_START + sums[end] - sums[first])
+                first = end
+        return blocks
+
+
+def plan_yee(
+    counts: Mapping[str, int],
+    size: int,
+    limits: Limits,
+    *,
+    rows: int = 16,
+    stages: int = 3,
+    stride: int | None = None,
+    blocks: int | None = None,
+) -> YeeTilesPlan:
+    """Plan passes over one lattice.
+
+    Args:
+        counts: Of the lattice, by the names of `COUNTS`.
+        size: Bytes of a number.
+        limits: Of the device.
+        rows: Of a tile.
+        stages: Planes on chip before the first step.
+        stride: Cells from one tile to the next along x; for tiles of equal width if None.
+        blocks: One a multiprocessor if None.
+
+    Raises:
+        Unsuitable: Numbers are not in single precision, there are too many, or a tile does not fit the device.
+    """
+    if size != _SINGLE:
+        raise Unsuitable("trapezoidal steps lattices in space in single precision alone; use one_step")
+    if 12 * (counts["NZ"] + 2) * (counts["NY"] + 2) * counts["PITCH"] >= _MOST_NUMBERS:
+        raise Unsuitable(f"two places of the fields have more than {_MOST_NUMBERS:,} numbers; use one_step")
+    x, y = counts["END_X"] - _MARGIN, counts["END_Y"] - _MARGIN
+    if stride is None:
+        across = max(1, -(-x // (_COLUMNS - 2 * _MARGIN)))
+        stride = max(4, -(-x // (4 * across)) * 4)
+    tiles = max(1, -(-x // stride)), max(1, -(-y // (rows - _ROW_MARGIN)))
+    plan = YeeTilesPlan(
+        rows=rows, stride=stride, tiles=tiles, blocks=blocks or limits.multiprocessors, stages=stages, lattice=counts
+    )
+    if plan.shared_bytes > limits.shared_bytes:
+        raise Unsuitable(
+            f"trapezoidal keeps {plan.shared_bytes:,} bytes of a tile on chip, too many here; use one_step"
+        )
+    return plan
+
+
+def steady(text: str) -> str:
+    """Return a kernel text whose stencil says which product of a sum is rounded first: the one that `one_step` rounds.
+
+    A compiler is free to choose, and chooses by what stands around the sum.
+    """
+    text = re.sub(r"- (v\d+) \* (v\d+)\)", r"- rounded(\1, \2))", text)
+    return re.sub(r"(c\.coefficient\(GAIN_\w\)) \* (\(.*\)\)) : ", r"rounded(\1, \2) : ", text)
