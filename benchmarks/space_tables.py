@@ -17,7 +17,8 @@ def space_table() -> str:
         device = row["device"].split()[1]
         case[f"{row['kernel']}`, {device}"] = f"{giga(row['cell_steps_per_s'])} (+-{row['spread']:.1%})"
     kernels = list(dict.fromkeys(name for case in found.values() for name in case))
-    lines = [[shape, str(layers), str(batch), *(case.get(name, "does not fit") for name in kernels)]
+    missing = {name: "does not fit" if name.startswith("resident") else "" for name in kernels}
+    lines = [[shape, str(layers), str(batch), *(case.get(name, missing[name]) for name in kernels)]
              for (shape, layers, batch), case in found.items()]  # fmt: skip
     return table(["cells", "layers", "antennas", *(f"`{name}" for name in kernels)], lines)
 
