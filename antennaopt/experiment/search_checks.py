@@ -64,9 +64,7 @@ def _check_overlap(experiment: Experiment) -> None:
     """Refuse overlapping generations where the next one is not certain before this one is complete."""
     evolution, tolerance = experiment.evolution, experiment.tolerance
     if evolution.algorithm != "ga":
-        refuse(
-            f'evolution.overlap does not go with evolution.algorithm = "{evolution.algorithm}" (only "ga"); remove it'
-        )
+        refuse(f'evolution.overlap goes with "ga" alone, and this search is by "{evolution.algorithm}"; remove it')
     others = {
         "evolution.polish": evolution.polish,
         f"evolution.restart_after = {evolution.restart_after}": evolution.restart_after is not None,

@@ -61,6 +61,7 @@ class PoolFarm:
         self._plan: Mapping[str, Any] = self._own_plan
         self._known: Known | None = None
         self._more: More | None = None
+        self._announced = 0  # batches that the pool was last told of
         self._time_limit_s = time_limit_s
         self._waiting = Queue()
         self._in_flight: dict[int, Batch] = {}
@@ -152,14 +153,22 @@ class PoolFarm:
         else:
             self._waiting.add(batches)
         self._more = more  # none before all are bred
-        self.pool.scale(len(self._waiting) + len(self._in_flight))
+        self._announced = self._count
+        self.pool.scale(self._announced)
         self._launch()
         return self.completed()
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
-        """Add batches, also while `completed` is being read."""
+        """Add batches, also while `completed` is being read; no worker is taken away for it."""
         self._waiting.add(batches)
-        self.pool.scale(len(self._waiting) + len(self._in_flight))
+        if self._count > self._announced:
+            self._announced = self._count
+            self.pool.scale(self._announced)
+
+    @property
+    def _count(self) -> int:
+        """Number of batches that wait or are in flight."""
+        return len(self._waiting) + len(self._in_flight)
 
     def completed(self) -> Iterator[tuple[str, Outcome]]:
         """Yield outcomes until nothing is left, or, after `drain`, until nothing is in flight.

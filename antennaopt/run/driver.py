@@ -126,9 +126,11 @@ class Driver:
                     if not self._round():
                         break
             finally:
-                self._end_outcomes()
-                self._save()
-                self._store.flush()
+                try:
+                    self._end_outcomes()
+                finally:
+                    self._save()
+                    self._store.flush()
         return self._reason or "nothing was left to be solved"
 
     def generation(self) -> None:
@@ -201,7 +203,7 @@ class Driver:
         """Return batches of the next generation that can be solved now; see `antennaopt.farm.interface.More`."""
         if self._signals.requested or len(self._block) == len(self.search.under_way):
             return []
-        due = self._overlap.due(self._block, self._first, grain)
+        due = self._overlap.due(self._block, self._first)
         return self._farm.cut(due, self._with.batch_size) if due else []
 
     def _copies(self, grain: int) -> list[list[Job]]:
@@ -340,10 +342,12 @@ class Driver:
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
-        name = self._overlap.name_of(name)
+        owner = self._overlap.take(name, outcome)
+        if owner is None:
+            return
+        name = owner
         if name not in self._sent or name in self._landed:
-            if not self._overlap.take(name, outcome):
-                self._take_copy(name, outcome)
+            self._take_copy(name, outcome)
             return
         outcome = self._with.figured(Outcome.of(outcome), self._values[name])
         self.solver_seconds += outcome.seconds or 0.0

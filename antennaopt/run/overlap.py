@@ -12,9 +12,6 @@ from antennaopt.search import Search
 from antennaopt.search.candidate import decode_all
 from antennaopt.solve.outcome import Outcome
 
-AHEAD = "~ahead"
-"""Ending of their keys at the farm."""
-
 
 class Overlap:
     """Which antennas were sent ahead, by their design, and what came of them.
@@ -35,7 +32,6 @@ class Overlap:
         """
         self._search, self._designs, self._design = search, designs, design
         self._shown = 0  # evaluations of the generation under way that the search was shown
-        self._waiting: list[tuple[Job, Digest]] = []
         self._keys: dict[Digest, str] = {}  # of antennas that are not claimed
         self._names: dict[str, str] = {}  # of those that are, and that are in flight
         self._landed: dict[str, Outcome] = {}
@@ -47,37 +43,33 @@ class Overlap:
         """Whether the farm has any of them."""
         return bool(self._in_flight)
 
-    def due(self, block: Mapping[str, Evaluation], under_way: Collection[Digest], grain: int) -> list[Job]:
-        """Return antennas to be sent ahead now: as many as make a multiple of `grain`.
+    def due(self, block: Mapping[str, Evaluation], under_way: Collection[Digest]) -> list[Job]:
+        """Return antennas to be sent ahead now.
 
         Args:
             block: Evaluations of the generation under way, in the order in which they were made.
             under_way: Designs that are being solved for it.
-            grain: At least 1.
         """
         new, self._shown = list(islice(block.values(), self._shown, None)), len(block)
-        if found := self._search.ask_ahead([one.result for one in new]) if new else []:
-            genes = self._search.genes
-            decoded = decode_all(genes, [one.genome for one in found])
-            digests = design_digests(decoded)
-            known = self._designs.find(digests)
-            for one, row, digest, original in zip(found, decoded.tolist(), digests, known, strict=True):
-                if original is None and digest not in under_way and digest not in self._keys:
-                    values = {gene.name: value for gene, value in zip(genes, row, strict=True)}
-                    self._keys[digest] = key = one.individual + AHEAD
-                    self._waiting.append(((key, self._design(values)), digest))
-        count = len(self._waiting) // grain * grain
-        jobs = [job for job, _ in self._waiting[:count]]
-        self._waiting = self._waiting[count:]
+        found = self._search.ask_ahead([one.result for one in new]) if new else []
+        if not found:
+            return []
+        genes, jobs = self._search.genes, []
+        decoded = decode_all(genes, [one.genome for one in found])
+        digests = design_digests(decoded)
+        for one, row, digest, original in zip(
+            found, decoded.tolist(), digests, self._designs.find(digests), strict=True
+        ):
+            if original is None and digest not in under_way and digest not in self._keys:
+                values = {gene.name: value for gene, value in zip(genes, row, strict=True)}
+                self._keys[digest] = one.individual
+                jobs.append((one.individual, self._design(values)))
         self._in_flight |= {key for key, _ in jobs}
         return jobs
 
     def begin(self) -> None:
-        """Begin the next generation: what still waits is sent with it."""
+        """Begin the next generation."""
         self._shown = 0
-        for _, digest in self._waiting:
-            del self._keys[digest]
-        self._waiting = []
 
     def claim(self, name: str, digest: Digest) -> bool:
         """Give an individual the antenna of its design that was sent ahead; return whether there is one."""
@@ -93,14 +85,16 @@ class Overlap:
         found, self._claimed = self._claimed, []
         return found
 
-    def name_of(self, key: str) -> str:
-        """Return the individual that an outcome is for, by its key at the farm: itself, unless another claimed it."""
-        self._in_flight.discard(key)
-        return self._names.pop(key, key)
+    def take(self, key: str, outcome: Outcome) -> str | None:
+        """Take an outcome by its key at the farm.
 
-    def take(self, key: str, outcome: Outcome) -> bool:
-        """Keep an outcome until it is claimed; return whether its antenna was sent ahead."""
-        if not key.endswith(AHEAD):
-            return False
-        self._landed[key] = outcome
-        return True
+        Returns:
+            The individual that it is for: itself, unless another one with the same design claimed it; None of an
+            antenna that was sent ahead and is not claimed yet.
+        """
+        was_ahead = key in self._in_flight
+        self._in_flight.discard(key)
+        if was_ahead and key not in self._names:
+            self._landed[key] = outcome
+            return None
+        return self._names.pop(key, key)

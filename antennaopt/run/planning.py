@@ -162,11 +162,13 @@ def first_designs(experiment: Experiment) -> tuple[list[dict[str, float]], list[
 
 def _refusals(experiment: Experiment, designs: Sequence[Mapping[str, float]]) -> list[str | None]:
     """Say of each design why it cannot be built, or why its cells are too coarse for it; None where neither is so."""
-    family, solver = experiment.kind, experiment.solver.settings
+    family = experiment.kind
     found = list(family.refusal(stack(designs)))
-    for place, design in enumerate(designs) if family.spatial is not None else ():
-        short = next(too_narrow(family, design, design, edge_cell(family, design, design, solver)), None)
-        found[place] = found[place] or (short and f"antenna.{short.refusal()}")
+    if family.spatial is not None:
+        cell = edge_cell(family, *experiment.reach(), experiment.solver.settings)  # all antennas of a run share it
+        for place, design in enumerate(designs):
+            short = next(too_narrow(family, design, design, cell), None)
+            found[place] = found[place] or (short and f"antenna.{short.refusal()}")
     return found
 
 

@@ -24,6 +24,7 @@ from antennaopt.farm.interface import Worker
 from antennaopt.run.process import StopSignals
 from antennaopt.run.start import run
 from antennaopt.search import EvolutionSettings, Mutation, Result, Stop, new_search
+from antennaopt.store.generations import generation_of
 
 POPULATION, GENERATIONS = 40, 5
 SOME = [SimpleNamespace(name=name, low=0.0, high=12.0, kind="integer", choices=()) for name in ("rings", "turns")]
@@ -62,7 +63,7 @@ def test_what_is_asked_ahead_is_asked_again(changes):
 
 
 def test_what_follows_early_depends_on_who_meets_alone():
-    """Not on results that are open, nor on whether anybody asks."""
+    """Not on results that are open, nor on whether they are asked for."""
     asked, silent = overlapping(), overlapping()
     for _ in range(3):
         known = [told(each) for each in asked.ask()]
@@ -136,7 +137,9 @@ class Places(CheapFarm):
         while True:
             while len(flying) < self._places and not self._drained:
                 if not self._waiting and more is not None:
-                    self._waiting += more(1)
+                    found = more(1)
+                    self.early += sum(map(len, found))
+                    self._waiting += found
                 if not self._waiting:
                     break
                 flying.append(self._waiting.pop(0))
@@ -144,7 +147,6 @@ class Places(CheapFarm):
                 return
             for name, design in flying.pop(self._order.randrange(len(flying))):
                 self.solved.append(name)
-                self.early += "~" in name
                 yield name, (self._fault and self._fault(name, design)) or antenna(design)
 
 
@@ -244,16 +246,40 @@ def test_a_farm_sends_ahead_where_a_core_is_free_and_stores_the_same_bits(tmp_pa
     for folder in folders[1:]:
         bits.assert_equal(folder, folders[0])
     for pool in pools:
-        along = [batch for batch, here in pool.sent if "~" in batch[0] and any("~" not in key for key in here)]
-        assert bool(along) == (kind is Cores), "sent while the generation before was under way"
+        together = [{generation_of(key) for key in here} for _, here in pool.sent]
+        assert any(len(one) > 1 for one in together) == (kind is Cores), "of two generations at the same time"
         keys = [*chain(*(batch for batch, _ in pool.sent))]
         assert len(keys) == len({*keys})
+
+
+class Announced(Shuffling):
+    """Two workers of a queue's; `announced` has what `scale` was told."""
+
+    def workers(self):
+        return {name: Worker() for name in "ab"}
+
+    def scale(self, batches):
+        self.announced = [*getattr(self, "announced", []), batches]
+
+
+def test_no_worker_is_taken_away_while_batches_are_in_flight():
+    """A queue's cluster takes away the last workers, whatever they do."""
+    task = (cheap_lens.bowl, "shaped_lens", "cpu")
+    pool = Announced(task, 1)
+    farm = PoolFarm(pool, task, {**cheap_lens.PLAN, "sleep_s": 0.0})
+    design = {f"lens.radii.{place}": 0.012 for place in range(4)}
+    outcomes = farm.run([[(f"a{place}", design)] for place in range(4)])
+    for count in (1, 5, 2):
+        next(outcomes)
+        farm.submit([[(f"b{count}-{place}", design)] for place in range(count)])
+    assert len([*outcomes]) == 4 + 8 - 3
+    assert pool.announced == [4, 8, 9], "of batches that wait or are in flight, the most so far"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"evolution": {"algorithm": "de"}}, 'does not go with evolution.algorithm = "de"'),
+        ({"evolution": {"algorithm": "de"}}, 'this search is by "de"'),
         ({"evolution": {"polish": True}}, "evolution.polish exclude each other"),
         ({"evolution": {"restart_after": 3}}, "evolution.restart_after = 3 exclude each other"),
         ({"fidelity": {"cells": ["2 mm"]}}, "fidelity exclude each other"),
