@@ -204,7 +204,7 @@ class Genetic(Generational):
     """The genetic algorithm: tournaments, crossover, mutation.
 
     With `overlap` a pair of parents has random numbers of its own. So its children depend on the seed, the generation,
-    their place and on who meets for the pair's two places, and on no other pair.
+    their place and the contestants for the pair's two places, and on no other pair.
     """
 
     counts_restarts = True
@@ -225,7 +225,7 @@ class Genetic(Generational):
             yield from vary(one, other, settings.crossover, settings.mutation)
 
     def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:
-        """Return the children of those pairs for which only elites meet, and those whose results were given."""
+        """Return the children of pairs whose contestants are all elites, or have results that were given."""
         settings, number = self.settings, self.generation + 1
         if not settings.overlap or not self._bred or self._left or number >= settings.generations:
             return []
@@ -249,7 +249,7 @@ class Genetic(Generational):
         self._ahead = None
 
     def _begin_ahead(self, draws: Draws) -> _Ahead:
-        """Draw who meets for the pairs of the next generation, of those that are asked for in any case."""
+        """Draw the contestants of the next generation's pairs, of those that are asked for in any case."""
         settings, most = self.settings, self._most_evaluations
         pool = [*map(Individual.from_scored, self._elites()), *(None for _ in self._bred or ())]
         first = min(settings.elites, len(pool))
