@@ -140,7 +140,7 @@ def _refusal(stencil: str, scheme: str, backend: str, limits: Limits) -> str | N
     if (stencil, scheme) == ("yee3d", "resident"):
         return _said(plan_unposed, _IN_SPACE, _LAYER, "float32", limits)
     if (stencil, scheme) == ("yee3d", "trapezoidal"):
-        return _said(plan_yee, unposed(_LARGE, _LAYER), 4, limits)
+        return _said(plan_yee, unposed(_LARGE, _LAYER, steps=1), 4, limits)
     if stencil in SPATIAL:
         return _said(check_pair, stencil, scheme)
     return _said(_plan_bor if stencil == "bor" else partial(_plan_planar, stencil), scheme, limits)

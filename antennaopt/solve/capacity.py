@@ -77,10 +77,10 @@ def _capacity_in_space(plan: YeePlan, limits: Limits, free_bytes: int) -> dict[s
     from fdtd.backends.cuda.yee import BUSY_CELLS, antenna_bytes
     from fdtd.backends.cuda.yee_choice import expected
 
-    each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps, len(plan.frequencies))
+    each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps, len(plan.frequencies), limits)
     wave = -(-BUSY_CELLS // math.prod(plan.shape))
     most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
-    scheme, reason = expected(plan.shape, plan.layers, plan.precision, limits)
+    scheme, reason = expected(plan.shape, plan.layers, plan.precision, limits, plan.max_steps)
     return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": 1, "antennas": most}
 
 

@@ -91,9 +91,9 @@ def test_choice_turns_what_fits_only_then() -> None:
     plan = plan_unposed((96, 112, 40), 8, "float32", HOPPER)
     assert (plan.chains > 0, plan.columns, plan.cluster) == (True, 3, -(-112 // plan.planes))
     assert plan_unposed((64, 64, 32), 8, "float32", HOPPER).chains == 0
-    assert expected((256, 256, 256), 10, "float32", HOPPER)[0] == "trapezoidal"
-    assert expected((256, 256, 256), 10, "float64", HOPPER)[0] == "one_step"
-    assert expected((96, 112, 40), 8, "float32", HOPPER)[0] == "resident"
+    assert expected((256, 256, 256), 10, "float32", HOPPER, 10**5)[0] == "trapezoidal"
+    assert expected((256, 256, 256), 10, "float64", HOPPER, 10**5)[0] == "one_step"
+    assert expected((96, 112, 40), 8, "float32", HOPPER, 10**5)[0] == "resident"
 
 
 @pytest.mark.parametrize("turn", list(permutations(range(3))))

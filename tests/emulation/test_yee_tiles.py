@@ -14,6 +14,7 @@ from host_device import HostDevice
 from fdtd.backends.cuda import yee
 from fdtd.backends.cuda.dry_device import DryDevice
 from fdtd.backends.cuda.formula_text import stencil_text
+from fdtd.backends.cuda.yee_choice import groups, plan_tiles, unposed
 from fdtd.backends.cuda.yee_packing import pack
 from fdtd.errors import Unsuitable
 from fdtd.schemes.machine import HOPPER
@@ -70,22 +71,51 @@ def test_a_lattice_that_settles_keeps_the_fields_of_its_last_look() -> None:
     np.testing.assert_array_equal(taken, samples)
 
 
+def test_they_are_chosen_where_they_save_more_than_compiling_them_costs() -> None:
+    """Cells times steps, lattices that tiles fill, samples seldom or at even steps, few edges, single precision."""
+    counts = LARGE | {"STEPS": 80_000, "RECORD_EVERY": 4, "SOURCES": 30, "PROBES": 30}
+    plan = plan_tiles(counts, "float32", HOPPER)
+    assert plan is not None and plan.stored == pytest.approx(450, rel=0.02)
+    assert plan_tiles(counts, "float64", HOPPER) is None
+    assert plan_tiles(counts, "float32", replace(HOPPER, capability=80)) is None
+    for change in ({"STEPS": 60_000}, {"RECORD_EVERY": 1}, {"RECORD_EVERY": 3}, {"SOURCES": 300}):
+        assert plan_tiles(counts | change, "float32", HOPPER) is None, change
+    assert plan_tiles(counts | {"RECORD_EVERY": 11}, "float32", HOPPER) is not None
+    narrow = unposed((66, 500, 500), 10, 10**6) | {"RECORD_EVERY": 4}
+    assert plan_tiles(narrow, "float32", HOPPER) is None, "two tiles across, of which all touch layers"
+
+
+def test_a_large_lattice_among_others_is_stepped_alone() -> None:
+    problems = [random_problem(**CASES[LAYERS], steps=1), random_problem(**CASES["closed"], steps=1)]
+    packed = [pack(one, "float32") for one in problems]
+    packed.insert(1, replace(packed[0], counts=packed[0].counts | LARGE | {"STEPS": 80_000, "RECORD_EVERY": 2}))
+    found = groups(packed, "float32", HOPPER)
+    assert ("trapezoidal", [1]) in found and sum(len(members) for _, members in found) == 3
+
+
+def test_a_tiling_that_is_none_is_refused() -> None:
+    for tuning in ({"rows": 3}, {"stages": 2}, {"stride": 64}, {"stride": 21}, {"stride": 0}):
+        with pytest.raises(Unsuitable, match="tiles"):
+            plan_yee(LARGE, 4, HOPPER, **tuning)
+
+
 def test_pieces_have_every_plane_of_every_tile_once() -> None:
-    """Blocks of a pass share the work to a few planes."""
+    """Blocks have the same work to 2 %, by weights of tiles and planes in layers."""
     plan = plan_yee(LARGE, 4, HOPPER)
     seen = np.zeros((plan.tiles[0] * plan.tiles[1], 256), int)
-    work = []
+    work, (weights, sums) = [], plan._weights()
     for pieces in plan.pieces():
         for tile, first, end in pieces:
             assert first < end
             seen[tile, first:end] += 1
-        work.append(sum(end - first + 4 for _, first, end in pieces))
+        work.append(sum(weights[tile] * (4 + sums[end] - sums[first]) for tile, first, end in pieces))
     assert (seen == 1).all()
     assert len(work) == HOPPER.multiprocessors
     assert plan.tiles[0] * plan.stride + 2 >= 256
     assert plan.tiles[1] * (plan.rows - 3) + 2 >= 256
     starts, rest = plan.table()[: len(work) + 1], plan.table()[len(work) + 1 :]
     assert len(rest) == 3 * starts[-1]
+    assert 256**3 / (plan.stored * len(work)) == pytest.approx(max(work)) == pytest.approx(np.mean(work), rel=0.02)
 
 
 def test_what_does_not_fit_is_refused() -> None:

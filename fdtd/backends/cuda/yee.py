@@ -35,7 +35,7 @@ from fdtd.backends.cuda.yee_split import Split
 from fdtd.backends.cuda.yee_turning import UNTURNED
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.schemes import one_step
-from fdtd.schemes.machine import HOPPER
+from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.resident.yee import YeeResidentPlan
 from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.stencils import SPATIAL
@@ -284,7 +284,14 @@ def run_split(
     return replace(found, seconds=seconds[0])
 
 
-def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, steps: int, frequencies: int = 1) -> int:
+def antenna_bytes(
+    shape: tuple[int, int, int],
+    layers: int,
+    precision: str,
+    steps: int,
+    frequencies: int = 1,
+    limits: Limits = HOPPER,
+) -> int:
     """Return the device memory that one antenna takes, at most.
 
     Args:
@@ -293,15 +300,16 @@ def antenna_bytes(shape: tuple[int, int, int], layers: int, precision: str, step
         precision: "float32" or "float64".
         steps: Step limit.
         frequencies: Number of those at which samples are transformed.
+        limits: Of the device.
     """
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
     with suppress(Unsuitable):  # chains of blocks keep places of their own
-        memories += sum(plan_unposed(shape, layers, precision, HOPPER).memories.values())
+        memories += sum(plan_unposed(shape, layers, precision, limits).memories.values())
     places, kept = 1, 0
-    if expected(shape, layers, precision, HOPPER)[0] == "trapezoidal":
-        plan = plan_tiles(unposed(shape, layers), precision, HOPPER)
+    if expected(shape, layers, precision, limits, steps)[0] == "trapezoidal":
+        plan = plan_tiles(unposed(shape, layers, steps), precision, limits)
         places, kept = 2, 0 if plan is None else plan.kept
     spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
     found = (

@@ -1,8 +1,9 @@
 """Which scheme steps an antenna in space on a device, and which antennas are stepped together.
 
 An antenna that fits in a cluster, or in a chain of blocks that are on the device at the same time, is stepped by
-`resident`, a large lattice in single precision by `trapezoidal`, any other by `one_step`. Axes are turned where only
-that lets an antenna fit. The choice looks at the antenna alone, so that its bits do not depend on the batch.
+`resident`. A large lattice that takes many steps in single precision is stepped by `trapezoidal`, any other by
+`one_step`. Axes are turned where only that lets an antenna fit. The choice looks at the antenna alone, so that its bits
+do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -22,10 +23,15 @@ from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.yee.problem import Problem
 
 SCHEMES = ("one_step", "trapezoidal", "resident")
-LEAST_IN_TILES = 4_000_000
-"""Cells of a lattice that is worth a text and two places of its own."""
+WORTH_TILES = 1.2e12
+"""Cells times step limit of a lattice that is worth a text of its own. It takes some 4 s to compile, and half of the
+steps save that where tiles do 39 G cell-steps/s and `one_step` 31."""
+LEAST_STORED = 380.0
+"""Cells that a block must store in the time of a plane of a tile in air: 452 at 256^3 cells, which do 1.33 times the
+rate of `one_step`."""
+_SELDOM = 9  # steps between samples; where they are an odd number, passes of one step are no more than one in five
 _MOST_EDGES = 256  # driven or summed: every thread looks for its own among them
-_AHEAD = 80  # capability of devices that copy to shared memory ahead
+_TIMED = 90  # capability of the devices on which tiles were timed
 _A_FEW = 64  # media, driven edges and probes of an antenna that is not posed yet
 NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 """NumPy's types of the numbers of media."""
@@ -87,9 +93,9 @@ def _unposed(axes: Sequence[tuple[int, int, int, int]]) -> dict[str, int]:
     return counts
 
 
-def unposed(shape: tuple[int, int, int], layers: int) -> dict[str, int]:
-    """Return counts of an antenna that is not posed yet, of cells along x, y, z and layers in front of all faces."""
-    return _unposed([(cells, cells, layers, layers) for cells in shape])
+def unposed(shape: tuple[int, int, int], layers: int, steps: int) -> dict[str, int]:
+    """Return counts of an antenna that is not posed yet: cells along x, y, z, layers in front of all faces, steps."""
+    return _unposed([(cells, cells, layers, layers) for cells in shape]) | {"STEPS": steps, "RECORD_EVERY": 2}
 
 
 def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> YeeResidentPlan:
@@ -109,12 +115,12 @@ def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limit
     return plan_yee([_unposed([ends[axis] for axis in turn])], np.dtype(precision).itemsize, 1, limits)
 
 
-def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits) -> tuple[str, str]:
-    """Return the scheme of antennas of a size, and what stood against the other; arguments of `plan_unposed`."""
+def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits, steps: int) -> tuple[str, str]:
+    """Return the scheme of antennas of a size with a step limit, and what stood against the others."""
     try:
         plan = plan_unposed(shape, layers, precision, limits)
     except Unsuitable as error:
-        if plan_tiles(unposed(shape, layers), precision, limits):
+        if plan_tiles(unposed(shape, layers, steps), precision, limits):
             return "trapezoidal", f"all numbers through memory in every second step; resident: {error}"
         return "one_step", f"all numbers through memory in every step; resident: {error}"
     where = "blocks at a time" if plan.chains else "a cluster"
@@ -122,7 +128,7 @@ def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: L
 
 
 def plan_tiles(counts: Mapping[str, int], precision: str, limits: Limits) -> tiles.YeeTilesPlan | None:
-    """Plan passes of two steps, or return None where a lattice is too small for them, or they do not suit.
+    """Plan passes of two steps, or return None where they save less than compiling them costs, or do not suit.
 
     Args:
         counts: Of a lattice, by the names of `COUNTS`.
@@ -130,10 +136,13 @@ def plan_tiles(counts: Mapping[str, int], precision: str, limits: Limits) -> til
         limits: Of the device.
     """
     few = counts["SOURCES"] + counts["PROBES"] <= _MOST_EDGES
-    if counts["NX"] * counts["NY"] * counts["NZ"] < LEAST_IN_TILES or limits.capability < _AHEAD or not few:
+    work = counts["NX"] * counts["NY"] * counts["NZ"] * counts["STEPS"]
+    every = counts["RECORD_EVERY"]
+    if work < WORTH_TILES or limits.capability < _TIMED or not few or (every % 2 and every < _SELDOM):
         return None
     with suppress(Unsuitable):
-        return tiles.plan_yee(counts, np.dtype(precision).itemsize, limits)
+        plan = tiles.plan_yee(counts, np.dtype(precision).itemsize, limits)
+        return plan if plan.stored >= LEAST_STORED else None
     return None
 
 

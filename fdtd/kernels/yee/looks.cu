@@ -1,8 +1,8 @@
 // Between steps of antennas on rectilinear lattices: source, sums, samples of the box, the energy, who is done.
 //
-// Settings: those of parameters.cuh. `n` is the step whose fields are there, in place `turn`. `after` and `record` serve schemes that do
-// not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas), (antennas /
-// threads).
+// Settings: those of parameters.cuh. `n` is the step whose fields are there, in place `turn`. `after` and `record` serve
+// schemes that do not do the same inside their launch; grids are (antennas), (parts, antennas), (LOOK_PARTS, antennas),
+// (antennas / threads).
 #include "kernels/yee/after.cuh"
 #include "kernels/yee/energy.cuh"
 

@@ -81,6 +81,16 @@ class YeeTilesPlan:
             found |= {f"LAYERS_{side}_{axis}": self.lattice[f"{side}_{axis}"] for side in ("LOW", "HIGH")}
         return found
 
+    @property
+    def stored(self) -> float:
+        """Cells that a block stores in the time that it takes for a plane of a tile in air; of the slowest block."""
+        c, (weights, sums) = self.lattice, self._weights()
+        work = max(
+            sum(weights[tile] * (_START + sums[end] - sums[first]) for tile, first, end in pieces)
+            for pieces in self.pieces()
+        )
+        return c["NX"] * c["NY"] * c["NZ"] / (self.blocks * work)
+
     def pieces(self) -> list[list[Piece]]:
         """Return the pieces of each block, so that all have about the same work."""
         weights, sums = self._weights()
@@ -159,8 +169,16 @@ def plan_yee(
         blocks: One a multiprocessor if None.
 
     Raises:
-        Unsuitable: Numbers are not in single precision, there are too many, or a tile does not fit the device.
+        Unsuitable: Numbers are not in single precision, there are too many, a tile does not fit the device, or the
+            tiling is none.
     """
+    if rows <= _ROW_MARGIN or stages <= 2 or not (stride is None or (0 < stride <= _COLUMNS - 2 * _MARGIN)):
+        raise Unsuitable(
+            f"tiles of {rows} rows (more than {_ROW_MARGIN} needed), {stages} stages (3 needed), {stride} columns "
+            f"apart ({_COLUMNS - 2 * _MARGIN} at most)"
+        )
+    if stride is not None and stride % 2:
+        raise Unsuitable(f"tiles are {stride} columns apart, and a lane has two; use an even number")
     if size != _SINGLE:
         raise Unsuitable("trapezoidal steps lattices in space in single precision alone; use one_step")
     if 12 * (counts["NZ"] + 2) * (counts["NY"] + 2) * counts["PITCH"] >= _MOST_NUMBERS:
