@@ -22,7 +22,7 @@ def test_rows_as_data(call) -> None:
     assert (yee["additions"], yee["multiplications"], yee["multiply_adds"]) == (3 * 5, 3 * 3, 3 * 3)
     assert (yee["fused_bytes"], yee["split_bytes"]) == (48, 72)
     assert yee["halo"] == {"x": [1, 1], "y": [1, 1], "z": [1, 1]}
-    assert yee["schemes"] == {"one_step": ["cpu", "cuda"], "resident": ["cuda"]}
+    assert yee["schemes"] == {"one_step": ["cpu", "cuda"], "trapezoidal": ["cuda"], "resident": ["cuda"]}
     assert "has three; use one_step" in yee["unsuitable"]["wavefront"]
     assert rows["heat19"]["additions"] == 4 + 1 + 11  # sums of six faces and of twelve edges, less those that are fused
     assert rows["tmz"]["schemes"]["skewed"] == ["cuda"]
