@@ -2,36 +2,11 @@
 //
 // Settings: those of parameters.cuh. A thread goes up through the planes of its two columns and keeps what the next
 // plane needs as well. All numbers of a plane are on their way before the first is used.
-#include "kernels/yee/parameters.cuh"
+#include "kernels/yee/two_cells.cuh"
 
-enum Derivative { NODE_X, HALF_X, NODE_Y, HALF_Y, NODE_Z, HALF_Z };
-
-template <class Real> struct Wide;
-template <> struct Wide<float> { typedef float2 pair; };
-template <> struct Wide<double> { typedef double2 pair; };
-typedef Wide<real>::pair pair;
 struct alignas(2 * sizeof(number)) Edges {
     number medium[2];
 };
-__device__ inline void load(real *to, const real *from) {
-    const pair both = *reinterpret_cast<const pair *>(from);
-    to[0] = both.x, to[1] = both.y;
-}
-__device__ inline void keep(real *to, const real *from) { *reinterpret_cast<pair *>(to) = {from[0], from[1]}; }
-
-// Results of a phase for one cell, before they are stored.
-struct Values {
-    real at[4];
-};
-
-// Two memories of one kind of derivative, [which][cell], and its filter; all zero outside the layers.
-struct Memories {
-    real value[2][2], b[2], c[2];
-    __device__ void load_filter(const real *filter, int longest, int cell) {
-        b[cell] = __ldg(filter + longest), c[cell] = __ldg(filter + 2 * longest);
-    }
-};
-
 template <int PHASE> struct Columns {
     enum { FORMED = PHASE ? 0 : 3, READ = PHASE ? 3 : 0 };  // first component that the phase forms, and that it reads
     int i, j, k, pitch, plane, volume, longest;             // strides in numbers: of a row, a plane, a component
@@ -120,28 +95,11 @@ template <int PHASE> struct Columns {
 };
 
 // One of the two cells.
-template <int PHASE, int WHICH> struct Cell {
-    Columns<PHASE> &own;
-    int i, j, k;
+template <int PHASE, int WHICH> struct Cell : OneOfTwo<Columns<PHASE>, PHASE, WHICH> {
+    using OneOfTwo<Columns<PHASE>, PHASE, WHICH>::OneOfTwo;
 
-    __device__ explicit Cell(Columns<PHASE> &columns) : own(columns), i(columns.i + WHICH), j(columns.j), k(columns.k) {}
-
-    __device__ real &field(int component, int dk = 0, int dj = 0, int di = 0) const {
-        if (component / 3 != PHASE) return own.formed[component % 3][WHICH];
-        const int c = component % 3;
-        if (dk) return own.beside_z[c][WHICH];
-        if (dj) return own.beside_y[c][WHICH];
-        if (di) return WHICH == PHASE ? own.read[c][1 - WHICH] : own.beside_x[c];
-        return own.read[c][WHICH];
-    }
-    __device__ real coefficient(int which) const {
-        const pair of = own.media_of[which % 3][WHICH];
-        return which < 3 ? of.x : of.y;
-    }
-    __device__ real spacing(int which, int) const {
-        return which % 3 == 2 ? own.slope_x[WHICH] : which % 3 ? own.slope_z : own.slope_y;
-    }
     __device__ real stretched(Derivative along, int which, real difference) const {
+        Columns<PHASE> &own = this->own;
         const bool in_x = along == NODE_X || along == HALF_X, in_y = along == NODE_Y || along == HALF_Y;
         if ((in_x ? own.at_x[WHICH] : in_y ? own.at_y : own.at_z) < 0) return difference;
         Memories &of = in_x ? own.x : in_y ? own.y : own.z;
@@ -149,6 +107,4 @@ template <int PHASE, int WHICH> struct Cell {
         value = of.b[in_x ? WHICH : 0] * value + of.c[in_x ? WHICH : 0] * difference;
         return difference + value;
     }
-    // What stands before the first cell is zero.
-    __device__ bool after(int, int, int) const { return true; }
 };
