@@ -20,7 +20,7 @@ from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.recognition import KNOWN
 from antennaopt.solve.yee_figures import SolvedBoard, amplitudes_of, figures_of
-from antennaopt.solve.yee_plan import YeePlan, grid_of, misfit, scene_of
+from antennaopt.solve.yee_plan import YeePlan, grid_of, narrow_fault, port_fault, scene_of
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.yee import Grid, Hooks, Scene, Solution, Stepper, solve_batch
 
@@ -113,10 +113,11 @@ class _Waiting:
 def _ready(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _Asked) -> Outcome | _Waiting:
     """Lay out one antenna that can be built, unless its cells are too coarse, or it is known."""
     assert family.spatial is not None  # noqa: S101 - such a family has another solver
-    fault = misfit(plan, family, design)
-    if fault is not None:
+    if (fault := narrow_fault(plan, family, design)) is not None:
         return _refused(fault, plan)
     board, known = family.spatial.board(design), asked.known
+    if (fault := port_fault(plan, board)) is not None:
+        return _refused(fault, plan)
     identity = None if known is None else known.identity(board)
     if known is not None and identity is not None and known.has(identity):
         return Outcome(status=KNOWN, stepping_seconds=0.0, identity=identity, origin="cells")

@@ -157,11 +157,13 @@ def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid
     Raises:
         ConfigError: It cannot be built, or does not fit the cells.
     """
-    for fault in (*family.faults(design), *(one.refusal() for one in too_narrow(family, design, design, plan.cell))):
+    fault = next(iter(family.faults(design)), None) or narrow_fault(plan, family, design)
+    if fault:
         raise ConfigError(f"antenna.{fault}")
-    board, fault = family.board(design), misfit(plan, family, design)
+    board = family.board(design)
+    fault = f"a {family.name} is a body of revolution" if board is None else port_fault(plan, board)
     if board is None or fault:
-        raise ConfigError(fault or f"a {family.name} is a body of revolution")
+        raise ConfigError(fault)
     return grid_of(plan, scene_of(board, plan.design_frequency, plan.frequencies))
 
 
@@ -182,12 +184,14 @@ def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, flo
     return grids
 
 
-def misfit(plan: YeePlan, family: Family, design: Mapping[str, float]) -> str | None:
-    """Return why a design cannot be solved with the plan's cells and frequencies, and what would do; None if it can."""
-    for one in too_narrow(family, design, design, plan.cell):
-        return one.refusal()
-    board = family.board(design)
-    return _unfit(board.port, plan.frequencies) if board is not None and isinstance(board.port, Guide) else None
+def narrow_fault(plan: YeePlan, family: Family, design: Mapping[str, float]) -> str | None:
+    """Return which length of a design is too short for the plan's cells, and what would do; None if none is."""
+    return next((one.refusal() for one in too_narrow(family, design, design, plan.cell)), None)
+
+
+def port_fault(plan: YeePlan, board: Board) -> str | None:
+    """Return why a board's port does not do at the plan's frequencies, and what would; None if it does."""
+    return _unfit(board.port, plan.frequencies) if isinstance(board.port, Guide) else None
 
 
 def _unfit(guide: Guide, frequencies: Sequence[float]) -> str | None:
