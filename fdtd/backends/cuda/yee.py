@@ -9,7 +9,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,6 @@ from fdtd.backends.cuda.device_set import DeviceSet
 from fdtd.backends.cuda.text import REALS, check_precision, flatten, pack_parameters
 from fdtd.backends.cuda.yee_choice import (
     SCHEMES,
-    expected,
     groups,
     plan_resident,
     plan_tiles,
@@ -305,12 +304,12 @@ def antenna_bytes(
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
-    with suppress(Unsuitable):  # chains of blocks keep places of their own
-        memories += sum(plan_unposed(shape, layers, precision, limits).memories.values())
     places, kept = 1, 0
-    if expected(shape, layers, precision, limits, steps)[0] == "trapezoidal":
-        plan = plan_tiles(unposed(shape, layers, steps), precision, limits)
-        places, kept = 2, 0 if plan is None else plan.kept
+    try:  # chains of blocks keep places of their own
+        memories += sum(plan_unposed(shape, layers, precision, limits).memories.values())
+    except Unsuitable:
+        tiled = plan_tiles(unposed(shape, layers, steps), precision, limits)
+        places, kept = (1, 0) if tiled is None else (2, tiled.kept)
     spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
     found = (
         (places * (6 * nz * ny * row + memories) + kept) * size
