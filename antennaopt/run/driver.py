@@ -343,7 +343,7 @@ class Driver:
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
         owner = self._overlap.take(name, outcome)
-        if owner is None:
+        if owner is None:  # of the next generation
             return
         name = owner
         if name not in self._sent or name in self._landed:

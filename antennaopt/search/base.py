@@ -123,7 +123,7 @@ class Search(ABC):
     def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:
         """Return candidates of the next generation that follow from what is known of this one.
 
-        They are certain: `ask` returns them once this generation is told, unless the search is over then.
+        `ask` returns the same ones when this generation has been told, unless the search is over then.
 
         Args:
             results: Of candidates under way that were not given before; `tell` still needs them all.

@@ -136,7 +136,7 @@ def pack(problem: Problem, precision: str, turn: Turn = UNTURNED) -> Packed:
 
 
 def pitch_of(cells: int) -> int:
-    """Return the numbers of a stored row of so many cells."""
+    """Return how many numbers a stored row of that many cells has."""
     return -(-(cells + 2) // _ROW) * _ROW
 
 
