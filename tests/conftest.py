@@ -6,6 +6,8 @@ import ast
 import json
 import math
 import os
+import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,9 +48,34 @@ def _fixtures(item: pytest.Item) -> list[str]:
 def pytest_configure(config: pytest.Config) -> None:
     required()  # a name that is not known is refused before anything runs
     os.environ["ANTENNAOPT_CACHE"] = "off"  # nothing that a user has solved may reach a test, nor the other way round
+    share_emulation_builds(config)
     path = config.getoption("--validation")
     if path is not None and not hasattr(config, "workerinput"):  # of several processes, the one that has all reports
         config.pluginmanager.register(Collector(path, config.rootpath), "validation-figures")
+
+
+EMULATION_BUILDS = "FDTD_EMULATION_BUILDS"
+KEPT_S = 14 * 86400
+
+
+def share_emulation_builds(config: pytest.Config) -> None:
+    """Keep compiled kernel texts of the emulation in pytest's cache, for all workers, their processes and later runs.
+
+    A library's path is made of its text, the emulation, the flags and the compiler (tests/emulation/host_device.py).
+    Those not used for `KEPT_S` are removed.
+    """
+    cache = getattr(config, "cache", None)
+    if cache is None or EMULATION_BUILDS in os.environ:
+        return
+    builds = cache.mkdir("emulation")
+    os.environ[EMULATION_BUILDS] = str(builds)
+    before = time.time() - KEPT_S
+    for folder in builds.iterdir():
+        if folder.stat().st_mtime < before:
+            shutil.rmtree(folder)
+    for library in builds.glob("*/*.so"):
+        if library.stat().st_mtime < before:
+            library.unlink()
 
 
 SAFE_PATH = os.environ.get("PYTHONSAFEPATH")

@@ -2,18 +2,8 @@
 // that switch only where the text waits. Made to be unkind: shared memory starts as NaN, asynchronous copies happen as
 // late as they may, warps run in an order that changes at every turn and some sleep as long as they can, and a barrier
 // that some thread never reaches ends the program with a message.
-#pragma once
-#include <algorithm>
 #include <cmath>
-#include <csetjmp>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <sys/mman.h>
-#include <type_traits>
-#include <ucontext.h>
-#include <vector>
 
 #define HOST_EMULATION 1
 #define __global__
@@ -48,6 +38,8 @@ struct int2 {
     int x, y;
 };
 
+// host_cuda.cpp has what stands here without a body.
+#pragma GCC visibility push(hidden)
 namespace host {
 
 struct Barrier {
@@ -55,161 +47,43 @@ struct Barrier {
     unsigned turn = 0;
 };
 
-struct Copy {
-    void *to;
-    const void *from;
-    int bytes;
-};
-
-struct Fiber {
+struct Thread {
     dim3 thread, block;
     int warp, lane, rank;  // rank: of the block in its cluster
-    bool started = false, done = false;
-    jmp_buf place;
-    ucontext_t context;
-    std::vector<std::vector<Copy>> copies{1};  // groups, the last one open
-    std::vector<Copy> copies_out;
     unsigned shuffles = 0;
 };
 
-inline Fiber *now;
-inline jmp_buf scheduler;
-inline dim3 grid_size, block_size;
-inline int cluster_size = 1;
-inline std::vector<std::vector<unsigned char>> shared_memory;  // one a block of the cluster
-inline std::vector<Barrier> block_barriers, warp_barriers;
-inline Barrier cluster_barrier;
-inline std::vector<double> exchange;  // [warp][2][32]
-inline int alive;
-inline long progress;
+extern Thread *now;
+extern dim3 grid_size, block_size;
+extern int cluster_size;
+extern long progress;
 
-struct Stacks {
-    unsigned char *bytes = nullptr;
-    size_t size = 0;
-    void reserve(size_t wanted) {
-        if (wanted <= size) return;
-        if (bytes) munmap(bytes, size);
-        void *at = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (at == MAP_FAILED) std::perror("host emulation: stacks"), std::abort();
-        madvise(at, wanted, MADV_NOHUGEPAGE);
-        bytes = static_cast<unsigned char *>(at), size = wanted;
-    }
-};
-
-inline void yield() {
-    if (_setjmp(now->place) == 0) _longjmp(scheduler, 1);
-}
-
-inline void arrive_and_wait(Barrier &barrier, int count) {
-    const unsigned turn = barrier.turn;
-    if (++barrier.arrived == count) {
-        barrier.arrived = 0, ++barrier.turn, ++progress;
-        return;
-    }
-    while (barrier.turn == turn) yield();
-}
-
-inline int threads() { return block_size.x * block_size.y * block_size.z; }
-inline int warp_size(const Fiber *f) { return std::min(32, threads() - f->thread.x / 32 * 32); }
-
-inline void (*entry)(void *);
-inline void *entry_data;
-
-inline void body() {
-    entry(entry_data);
-    now->done = true, --alive, ++progress;
-    _longjmp(scheduler, 1);
-}
-
-// Runs all threads of `blocks` together until they are done.
-inline void run(const std::vector<dim3> &blocks, int shared_bytes) {
-    const int count = threads(), warps = (count + 31) / 32, total = int(blocks.size());
-    const size_t stack = 256 * 1024;
-    static Stacks stacks;  // one a library, and a test process loads a hundred: only what is touched takes memory
-    stacks.reserve(stack * count * total);
-    std::vector<Fiber> fibers(size_t(count) * total);
-    shared_memory.assign(total, {});
-    for (auto &bytes : shared_memory) bytes.assign(shared_bytes + 128, 0xff);
-    block_barriers.assign(total, {}), warp_barriers.assign(size_t(total) * warps, {});
-    cluster_barrier = {}, exchange.assign(size_t(total) * warps * 64, 0.0);
-    alive = count * total;
-    std::vector<int> order(size_t(total) * warps);
-    for (size_t w = 0; w < order.size(); ++w) order[w] = int(w);
-    for (int b = 0; b < total; ++b)
-        for (int t = 0; t < count; ++t) {
-            Fiber &f = fibers[size_t(b) * count + t];
-            f.thread = {t, 0, 0}, f.block = blocks[b], f.rank = b, f.warp = b * warps + t / 32, f.lane = t % 32;
-        }
-    unsigned random = 12345;
-    int lazy_from = 0, lazy_to = 0, turns = 0;  // warps that sleep for as long as the others get on without them
-    bool all = true;
-    while (alive > 0) {
-        const long before = progress;
-        for (size_t w = order.size() - 1; w > 0; --w) {
-            random = random * 1664525u + 1013904223u;
-            std::swap(order[w], order[random / 65536 % (w + 1)]);
-        }
-        if (turns++ % 64 == 0) {
-            random = random * 1664525u + 1013904223u;
-            lazy_from = int(random / 65536 % order.size());
-            random = random * 1664525u + 1013904223u;
-            lazy_to = lazy_from + int(random / 65536 % order.size());
-        }
-        for (int w : order)
-            for (int lane = 0; lane < 32; ++lane) {
-                if (!all && w >= lazy_from && w < lazy_to) break;
-                const int t = w % warps * 32 + lane;
-                if (t >= count) break;
-                const size_t at = size_t(w / warps) * count + t;
-                Fiber &f = fibers[at];
-                if (f.done) continue;
-                now = &f;
-                if (_setjmp(scheduler) == 0) {
-                    if (f.started) _longjmp(f.place, 1);
-                    f.started = true;
-                    getcontext(&f.context);
-                    f.context.uc_stack.ss_sp = stacks.bytes + stack * at;
-                    f.context.uc_stack.ss_size = stack;
-                    f.context.uc_link = nullptr;
-                    makecontext(&f.context, body, 0);
-                    setcontext(&f.context);
-                }
-            }
-        const bool stuck = alive > 0 && progress == before;
-        if (stuck && all) {
-            std::fprintf(stderr, "host emulation: %d threads wait at a barrier that the others never reach\n", alive);
-            std::abort();
-        }
-        all = stuck;
-    }
-}
-
-inline void launch(dim3 grid, int block, int shared_bytes, int cluster, void (*kernel)(void *), void *data) {
-    grid_size = grid, block_size = {block, 1, 1}, cluster_size = cluster, entry = kernel, entry_data = data;
-    for (int z = 0; z < grid.z; ++z)
-        for (int y = 0; y < grid.y; ++y)
-            for (int x = 0; x < grid.x; x += cluster) {
-                std::vector<dim3> blocks;
-                for (int c = 0; c < cluster; ++c) blocks.push_back({x + c, y, z});
-                run(blocks, shared_bytes);
-            }
-}
-
-inline unsigned char *aligned(std::vector<unsigned char> &bytes) {
-    return reinterpret_cast<unsigned char *>((reinterpret_cast<size_t>(bytes.data()) + 127) / 128 * 128);
-}
+void yield();
+double *lanes();  // of the warp of now, 32 places for what they exchange
+int warp_size(const Thread *);
+void wait_for_warp();
+void wait_for_block();
+void wait_for_cluster();
+unsigned char *shared_of(int rank);
+void copy(void *shared, const void *global, int bytes);
+void close_copies();
+void wait_copies(size_t open);
+void copy_out(void *global, const void *shared, int bytes);
+void wait_copies_out();
+void refuse(const char *why);
+void launch(dim3 grid, int block, int shared_bytes, int cluster, void (*kernel)(void *), void *data);
 
 template <class T> T shuffle(T value, int from) {
-    double *slots = &exchange[size_t(now->warp) * 64 + now->shuffles++ % 2 * 32];
+    double *slots = lanes();
     std::memcpy(slots + now->lane, &value, sizeof value);
-    Barrier &barrier = warp_barriers[now->warp];
-    arrive_and_wait(barrier, warp_size(now));
+    wait_for_warp();
     T out;
     std::memcpy(&out, slots + (from < 0 || from >= warp_size(now) ? now->lane : from), sizeof out);
     return out;
 }
 
 }  // namespace host
+#pragma GCC visibility pop
 
 #define threadIdx (host::now->thread)
 #define blockIdx (host::now->block)
@@ -217,10 +91,8 @@ template <class T> T shuffle(T value, int from) {
 #define gridDim (host::grid_size)
 #define warpSize 32
 
-inline void __syncthreads() { host::arrive_and_wait(host::block_barriers[host::now->rank], host::threads()); }
-inline void __syncwarp(unsigned = ~0u) {
-    host::arrive_and_wait(host::warp_barriers[host::now->warp], host::warp_size(host::now));
-}
+inline void __syncthreads() { host::wait_for_block(); }
+inline void __syncwarp(unsigned = ~0u) { host::wait_for_warp(); }
 template <class T> T __shfl_sync(unsigned, T value, int from) { return host::shuffle(value, from); }
 inline unsigned __ballot_sync(unsigned, bool value) {
     unsigned all = 0;
@@ -239,12 +111,12 @@ template <class T> T atomicAdd(T *to, T value) {
 }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
-using std::max;
-using std::min;
+template <class T> const T &max(const T &a, const T &b) { return a < b ? b : a; }
+template <class T> const T &min(const T &a, const T &b) { return b < a ? b : a; }
 
 // What fdtd/kernels/intrinsics.cuh spells in PTX.
-inline unsigned char *shared_base() { return host::aligned(host::shared_memory[host::now->rank]); }
-inline void copy_16_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 16}); }
+inline unsigned char *shared_base() { return host::shared_of(host::now->rank); }
+inline void copy_16_bytes(void *shared, const void *global) { host::copy(shared, global, 16); }
 inline void prefetch(const void *) {}
 inline bool all_lanes(bool condition) {
     bool all = condition;
@@ -253,25 +125,17 @@ inline bool all_lanes(bool condition) {
 }
 inline int afresh(int number) { return number; }
 inline int warp_index() { return host::shuffle(int(host::now->thread.x / 32), 0); }  // all lanes must ask
-inline void close_copies() { host::now->copies.emplace_back(); }
-template <int N> inline void wait_copies() {
-    auto &groups = host::now->copies;
-    while (groups.size() > N + 1) {
-        for (const auto &copy : groups.front()) std::memcpy(copy.to, copy.from, copy.bytes);
-        groups.erase(groups.begin());
-    }
-}
+inline void close_copies() { host::close_copies(); }
+template <int N> void wait_copies() { host::wait_copies(N); }
 inline void add_without_return(float *to, float value) { *to += value; }
 inline void add_without_return(double *to, double value) { *to += value; }
 inline int cluster_rank() { return host::now->rank; }
 inline int cluster_blocks() { return host::cluster_size; }
-inline void cluster_wait() {
-    host::arrive_and_wait(host::cluster_barrier, host::threads() * host::cluster_size);
-}
+inline void cluster_wait() { host::wait_for_cluster(); }
 // The same place in another block's shared memory.
 template <class T> T *in_block(T *own, int rank) {
-    const auto offset = reinterpret_cast<unsigned char *>(own) - host::aligned(host::shared_memory[host::now->rank]);
-    return reinterpret_cast<T *>(host::aligned(host::shared_memory[rank]) + offset);
+    const auto offset = reinterpret_cast<unsigned char *>(own) - host::shared_of(host::now->rank);
+    return reinterpret_cast<T *>(host::shared_of(rank) + offset);
 }
 
 // What fdtd/kernels/posts.cuh spells in PTX.
@@ -284,7 +148,7 @@ template <int N, int WORDS, class Parcel> void await_parcels(const Parcel *from,
         ++host::progress;  // lanes wake one by one
     }
     for (int w = WORDS; w < 3 * N; ++w)
-        if (x[w / 3].word[w % 3] != stamp) std::fprintf(stderr, "host emulation: a parcel's unused words have no stamp\n"), std::abort();
+        if (x[w / 3].word[w % 3] != stamp) host::refuse("a parcel's unused words have no stamp");
     __syncwarp();
 }
 inline long long arrive_at(long long *counter, int blocks) {
@@ -316,14 +180,9 @@ inline void copy_in(void *shared, const void *global, int bytes, signal_word *s)
 }
 inline void announce_copies(signal_word *s, int bytes) { expect_bytes(s, bytes); }
 // As late as may be: what is overwritten too early is seen.
-inline void copy_out(void *global, const void *shared, int bytes) {
-    host::now->copies_out.push_back({global, shared, bytes});
-}
+inline void copy_out(void *global, const void *shared, int bytes) { host::copy_out(global, shared, bytes); }
 inline void publish_to_copies() {}
-inline void wait_copies_out() {
-    for (const auto &copy : host::now->copies_out) std::memcpy(copy.to, copy.from, copy.bytes);
-    host::now->copies_out.clear();
-}
+inline void wait_copies_out() { host::wait_copies_out(); }
 template <class T> void send(T *own, int rank, const T &value, signal_word *s) {
     *in_block(own, rank) = value, s = in_block(s, rank), s->bytes -= short(sizeof(T)), turn_if_complete(s);
 }
@@ -333,6 +192,6 @@ inline void await_signal(signal_word *s, int turn) {
 }
 inline void copy_16_or_zeros(void *shared, const void *global, bool there) {
     static const unsigned char zeros[16] = {};
-    host::now->copies.back().push_back({shared, there ? global : zeros, 16});
+    host::copy(shared, there ? global : zeros, 16);
 }
-inline void copy_8_bytes(void *shared, const void *global) { host::now->copies.back().push_back({shared, global, 8}); }
+inline void copy_8_bytes(void *shared, const void *global) { host::copy(shared, global, 8); }

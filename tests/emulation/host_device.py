@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,13 @@ import numpy as np
 
 from fdtd.schemes.machine import HOPPER, Limits
 
-_HEADER = Path(__file__).with_name("host_cuda.h")
+_HEADER, _RUNTIME = Path(__file__).with_name("host_cuda.h"), Path(__file__).with_name("host_cuda.cpp")
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(([^)]*)\)')
 _FLAGS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-fno-gnu-unique", "-ffp-contract=fast", "-Wall",
           "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-variable",
           "-Wno-maybe-uninitialized")  # fmt: skip
-_BUILDS = Path(tempfile.mkdtemp(prefix="fdtd-emulation-"))
-atexit.register(shutil.rmtree, _BUILDS, ignore_errors=True)
+BUILDS = "FDTD_EMULATION_BUILDS"
+"""Variable with the folder of what g++ has made, for all processes of a test run and the next run; see conftest.py."""
 _BUILDING = threading.Lock()
 
 
@@ -35,6 +37,43 @@ def compiler() -> str:
     if found is None:
         raise RuntimeError("the kernels' emulation needs g++ on the PATH; install a C++ compiler (see CONTRIBUTING)")
     return found
+
+
+@lru_cache
+def _builds(folder: str | None) -> Path:
+    if folder is None:
+        folder = tempfile.mkdtemp(prefix="fdtd-emulation-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@lru_cache
+def _ready(builds: Path, flags: tuple[str, ...]) -> Path:
+    """Folder with what is common to all texts: the header, compiled ahead, and the runtime's object.
+
+    Its name is made of all that a library depends on next to its text.
+    """
+    version = subprocess.run([compiler(), "--version"], capture_output=True, check=True).stdout
+    parts = (_HEADER.read_bytes(), _RUNTIME.read_bytes(), repr(flags).encode(), version)
+    folder = builds / hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
+    if not folder.exists():
+        made = Path(tempfile.mkdtemp(dir=builds))
+        header = made / _HEADER.name
+        shutil.copyfile(_HEADER, header)
+        _compile(*flags, "-x", "c++-header", str(header), "-o", f"{header}.gch")
+        _compile(*flags, "-O2", "-c", str(_RUNTIME), "-o", str(made / "host_cuda.o"))
+        try:
+            made.rename(folder)
+        except OSError:  # another process was first
+            shutil.rmtree(made)
+    os.utime(folder)
+    return folder
+
+
+def _compile(*arguments: str) -> None:
+    done = subprocess.run([compiler(), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"g++ refuses the kernel text:\n{done.stderr[:4000]}")
 
 
 class HostDevice:
@@ -77,25 +116,26 @@ class HostProgram:
 
     def __init__(self, text: str) -> None:
         launchers = "".join(_launcher(name, arguments) for name, arguments in _KERNEL.findall(text))
-        whole = f'#include "{_HEADER}"\n{text}\n{launchers}'
-        name = hashlib.sha256((whole + _HEADER.read_text("utf-8")).encode()).hexdigest()[:24]
-        library = _BUILDS / f"{name}.so"
+        whole = f'#include "{_HEADER.name}"\n{text}\n{launchers}'
         with _BUILDING:
-            self._build(library, whole)
+            ready = _ready(_builds(os.environ.get(BUILDS)), _FLAGS)
+            library = ready / f"{hashlib.sha256(whole.encode()).hexdigest()[:24]}.so"
+            if library.exists():
+                os.utime(library)
+            else:
+                self._build(library, whole)
         self._library = ctypes.CDLL(str(library))
 
     @staticmethod
     def _build(library: Path, whole: str) -> None:
-        if not library.exists():
-            source = library.with_suffix(".cpp")
-            source.write_text(whole, "utf-8")
-            built = library.with_suffix(".part")
-            done = subprocess.run(
-                [compiler(), *_FLAGS, str(source), "-o", str(built)], capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                raise RuntimeError(f"g++ refuses the kernel text:\n{done.stderr[:4000]}")
-            built.rename(library)
+        """Compile under a name of this process; another may build the same text at the same time."""
+        own = library.with_suffix(f".{os.getpid()}")
+        source, built = own.with_suffix(f"{own.suffix}.cpp"), own.with_suffix(f"{own.suffix}.so")
+        source.write_text(whole, "utf-8")
+        runtime = library.with_name("host_cuda.o")
+        _compile(*_FLAGS, f"-I{library.parent}", str(source), str(runtime), "-o", str(built))
+        source.unlink()
+        built.rename(library)
 
     def set_parameters(self, data: bytes) -> None:
         ctypes.memmove(ctypes.addressof(ctypes.c_char.in_dll(self._library, "P")), data, len(data))

@@ -63,8 +63,6 @@ def test_the_bits_of_one_step(monkeypatch: pytest.MonkeyPatch, problem: object, 
         pytest.skip("this processor has no fused multiply-add")
     if fused:
         monkeypatch.setattr(host_device, "_FLAGS", (*host_device._FLAGS, "-mfma"))
-        monkeypatch.setattr(host_device, "_BUILDS", host_device._BUILDS / "fma")
-        host_device._BUILDS.mkdir(exist_ok=True)
     posed = problem()  # pyright: ignore[reportCallIssue]
     assert np.abs(posed.initial).max() > 0
     expected = fields(posed, "one_step")
