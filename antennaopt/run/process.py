@@ -87,9 +87,9 @@ def rare_collections() -> Iterator[None]:
     """Collect garbage a hundred times more rarely, and never look at what was there before, while the body runs.
 
     A generation makes hundreds of thousands of numbers, lists and dictionaries that no cycle holds; looking for cycles
-    among them took a third of the driver's time in a run that solves nothing.
+    among them took a third of the driver's time in a run that solves nothing. What a caller has frozen stays frozen.
     """
-    before = gc.get_threshold()
+    before, kept = gc.get_threshold(), gc.get_freeze_count() > 0
     gc.collect()
     gc.freeze()
     gc.set_threshold(*RARELY)
@@ -97,7 +97,8 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not kept:
+            gc.unfreeze()
 
 
 class Noise(logging.Handler):

@@ -1,6 +1,7 @@
 """The driver's loop with a cheap farm and a store in memory: duplicates, faults, interrupts, resume to the bit."""
 
 import copy
+import gc
 import json
 import os
 import signal
@@ -289,3 +290,25 @@ def test_progress_is_told():
     assert told.count(1) == last.evaluations == 14
     assert (last.generation, last.generations, last.solved, last.cached) == (1, 2, 6, 0)
     assert "generation 2/2" in last.line()
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_run_collects_rarely_and_a_callers_frozen_objects_stay_frozen(frozen):
+    found = []
+
+    class Looks(CheapFarm):
+        def run(self, batches):
+            found.append((gc.get_freeze_count(), gc.get_threshold()))
+            yield from super().run(batches)
+
+    before = gc.get_threshold()
+    gc.unfreeze()
+    if frozen:
+        gc.freeze()
+    try:
+        driver(MemoryStore(), Looks()).run()
+        assert all(objects > 0 and thresholds > before for objects, thresholds in found) and found
+        assert (gc.get_freeze_count() > 0) is frozen
+        assert gc.get_threshold() == before
+    finally:
+        gc.freeze()  # as it was
