@@ -142,7 +142,7 @@ class Batch(Recorded):
             self._looker.launch("record", (_RECORD_PARTS, running), _RECORD_THREADS, n, self.turn)
         if _any_due(check, n):
             self._looker.launch("look_part", (LOOK_PARTS, running), LOOK_THREADS, n, self.turn)
-            self._looker.launch("look", (-(-running // LOOK_THREADS),), LOOK_THREADS, n, running)
+            self._looker.launch("look", (-(-running // LOOK_THREADS),), LOOK_THREADS, n, running, self.turn)
 
     def _advance_passes(self, plan: tiles.YeeTilesPlan, end: int, every: np.ndarray, check: np.ndarray) -> None:
         """Start passes of two steps, and of one where something is due between the two."""
@@ -153,7 +153,6 @@ class Batch(Recorded):
             self._stepper.launch("sums_of_pass", (1,), _AFTER_THREADS, n, taken)
             n, self.turn = n + taken, 1 - self.turn
             self._record_and_look(n - 1, every, check, 1)
-            self.turns[n] = self.turn
         self.steps = end
 
     def _advance_chains(self, plan: YeeResidentPlan, steps: int, running: int) -> None:

@@ -38,7 +38,7 @@ class Recorded:
         self._taken = np.zeros(len(antennas), int)  # samples that the host has
         self._live = np.ones(len(antennas), bool)  # as far as the host knows
         self.steps, self.chunk = 0, chunk
-        self.turn, self.turns = 0, {0: 0}  # place of the fields now, and after steps, where they have two
+        self.turn = 0  # place of the fields now, where they have two
 
     def room(self) -> int:
         """Return the steps that may be started before the host must take samples."""
@@ -101,7 +101,9 @@ class Recorded:
         """Return an antenna's fields, (6, nz + 1, ny + 1, nx + 1)."""
         packed = self.antennas[antenna]
         size = math.prod(packed.shape)
-        stored = self._part("fields", antenna, self.turns.get(int(self.done()[antenna]), 0) * size, size)
+        self.done()  # and what was learnt there
+        turn = self.turn if self._live[antenna] else int(self._device.download(self._buffers["turned"])[antenna])
+        stored = self._part("fields", antenna, turn * size, size)
         if packed.sizes["fields"] > size:
             stored = stored.reshape(packed.shape[1], 6, *packed.shape[2:]).swapaxes(0, 1)
         stored = stored.reshape(packed.shape)
@@ -168,4 +170,5 @@ def uploaded(
         "shares": device.zeros(count * LOOK_PARTS, np.float64),
         "active": device.upload(np.ones(count, np.int32)),
         "taken": device.zeros(count, np.int32),
+        "turned": device.zeros(count, np.int32),
     }

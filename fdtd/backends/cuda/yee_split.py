@@ -290,7 +290,7 @@ class Split(Recorded):
                 self._set.wait(following, MAIN, self._set.send(here, there, MAIN))
         with self._set.on(0, MAIN):
             self._head.launch("energy_here", (LOOK_PARTS,), LOOK_THREADS, n)
-            self._head.launch("look", (1,), LOOK_THREADS, n, 1)
+            self._head.launch("look", (1,), LOOK_THREADS, n, 1, 0)
         for device, one in enumerate(self._stepped):
             flag = Part(device=0, buffer=self._flag, first=0, count=_FLAG)
             self._set.send(flag, replace(flag, device=device, buffer=one.buffers["active"]), MAIN)

@@ -55,8 +55,8 @@ extern "C" __global__ void look_part(int n, int turn) {
 }
 
 // Adds up the parts; an antenna that has decayed, or is no longer finite, is done. A thread an antenna; `running` are
-// in `P.stepped`.
-extern "C" __global__ void look(int n, int running) {
+// in `P.stepped`. `turn`: the place of the fields.
+extern "C" __global__ void look(int n, int running, int turn) {
     const int at = blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= running) return;
     const int antenna = P.stepped[at];
@@ -66,6 +66,6 @@ extern "C" __global__ void look(int n, int running) {
     const bool finite = now - now == 0;
     const double peak = finite && now > P.peak[antenna] ? now : P.peak[antenna];
     P.energy[start(antenna, ENERGY) + (n + 1) / count(antenna, CHECK_EVERY) - 1] = now, P.peak[antenna] = peak;
-    P.taken[antenna] = n + 1;
+    P.taken[antenna] = n + 1, P.turned[antenna] = turn;
     if (!finite || (n + 1 >= count(antenna, SETTLED) && now < P.decay[antenna] * peak)) P.active[antenna] = 0;
 }

@@ -73,9 +73,10 @@ struct Parameters {
     // several devices step, followed by what each thread has added up so far [LOOK_PARTS, LOOK_THREADS]
     double *peak;
     double *shares;
-    // Whether an antenna runs, and the steps of its last look [batch]
+    // Whether an antenna runs; the steps of its last look, and the place of the fields then [batch]
     int *active;
     int *taken;
+    int *turned;
     // Between blocks that are no cluster (schemes/resident/yee_edges.cuh): parcels of 16 bytes, as two numbers, and a
     // counter of arrivals in every 16th number
     place *posts;
