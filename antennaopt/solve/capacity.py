@@ -19,6 +19,7 @@ from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import FieldMap
 from fdtd.axisymmetric.problem import Problem
+from fdtd.errors import OutOfMemory
 from fdtd.schemes.machine import Limits
 
 BATCHES_AT_A_TIME = 2
@@ -77,11 +78,20 @@ def _capacity_in_space(plan: YeePlan, limits: Limits, free_bytes: int) -> dict[s
     from fdtd.backends.cuda.yee import BUSY_CELLS, antenna_bytes
     from fdtd.backends.cuda.yee_choice import expected
 
-    each = antenna_bytes(plan.shape, plan.layers, plan.precision, plan.max_steps, len(plan.frequencies), limits)
     wave = -(-BUSY_CELLS // math.prod(plan.shape))
-    most = batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
-    scheme, reason = expected(plan.shape, plan.layers, plan.precision, limits, plan.max_steps)
-    return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": 1, "antennas": most}
+    size = plan.shape, plan.layers, plan.precision
+
+    def most(room: int) -> int:
+        each = antenna_bytes(*size, plan.max_steps, len(plan.frequencies), limits, room)
+        return batch_limit(free_bytes, each, wave, BATCHES_AT_A_TIME)
+
+    room = free_bytes
+    try:
+        antennas = most(room)
+    except OutOfMemory:  # with one place of the fields, by one_step
+        antennas = most(room := 0)
+    scheme, reason = expected(*size, limits, plan.max_steps, room)
+    return {"scheme": scheme, "reason": reason, "wave": wave, "at_once": 1, "antennas": antennas}
 
 
 def outline(layout: Layout, *, losses: bool = True, few: bool = False) -> Problem:

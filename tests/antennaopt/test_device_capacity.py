@@ -13,6 +13,7 @@ from antennaopt.solve import device
 from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.device import evaluate_within_memory
 from antennaopt.solve.plan import plan
+from antennaopt.solve.yee_plan import YeePlan
 from fdtd.backends import cuda
 from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
 from fdtd.backends.cuda.yee_choice import expected
@@ -229,6 +230,19 @@ def test_antennas_in_space_that_fit_in_registers_are_held_there(shape, capabilit
     found, why = expected(shape, 8, "float32", replace(HOPPER, capability=capability), 10_000)
     assert found == scheme
     assert reason in why
+
+
+def test_a_lattice_without_memory_for_tiles_is_stepped_by_one_step():
+    """512^3 cells: with two places of the fields 8.1 GB, with one 4.5."""
+    table = YeePlan(
+        frequencies=(5e9,), design_frequency=5e9, cell=1e-3, cells_per_wavelength=15.0, layers=10, margin=None,
+        decay_db=60.0, max_steps=10_000, shape=(512, 512, 512), time_step=1e-12, precision="float32",
+    ).to_dict()  # fmt: skip
+    wide, small = (capacity_of(table, HOPPER, free * 10**9) for free in (16, 8))
+    assert (wide["scheme"], small["scheme"]) == ("trapezoidal", "one_step")
+    assert wide["antennas"] == small["antennas"] == 1
+    with pytest.raises(OutOfMemory, match="one antenna needs about"):
+        capacity_of(table, HOPPER, 4 * 10**9)
 
 
 def test_a_process_that_shares_its_device_takes_its_part(monkeypatch):

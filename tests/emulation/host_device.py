@@ -88,6 +88,9 @@ class HostDevice:
     def zeros(self, count: int, dtype: np.dtype | type) -> np.ndarray:
         return np.zeros(count, dtype)
 
+    def free_bytes(self) -> int:
+        return self.limits.memory_bytes
+
     def address(self, buffer: np.ndarray) -> int:
         return buffer.ctypes.data
 

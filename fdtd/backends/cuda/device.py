@@ -54,6 +54,10 @@ class Device(Protocol):
         """A buffer of zeros in device memory."""
         ...
 
+    def free_bytes(self) -> int:
+        """Return the memory that is free."""
+        ...
+
     def address(self, buffer: Any) -> int:
         """Where a buffer starts."""
         ...

@@ -31,6 +31,10 @@ class DryDevice:
         """Nothing."""
         del count, dtype
 
+    def free_bytes(self) -> int:
+        """All memory of the device that it stands for."""
+        return self.limits.memory_bytes
+
     def address(self, buffer: Any) -> int:
         """No place."""
         del buffer

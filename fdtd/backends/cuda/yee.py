@@ -9,7 +9,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from fdtd.backends.cuda.yee_records import LOOK_PARTS, LOOK_THREADS, Recorded, u
 from fdtd.backends.cuda.yee_slabs import cuts
 from fdtd.backends.cuda.yee_split import Split
 from fdtd.backends.cuda.yee_turning import UNTURNED
-from fdtd.errors import ConfigError, Unsuitable
+from fdtd.errors import ConfigError, OutOfMemory, Unsuitable
 from fdtd.schemes import one_step
 from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.resident.yee import YeeResidentPlan
@@ -203,7 +203,8 @@ def run_batch(
         look: Called at every look at the first antenna's energy.
         final: Whether to fetch the last fields; without, records have None.
         scheme: One of `SCHEMES`; if None, `resident` for those that fit in registers, their axes turned where that
-            helps, `trapezoidal` for other large ones in single precision, and `one_step` for the rest.
+            helps, `trapezoidal` for other large ones in single precision where there is memory for it, and `one_step`
+            for the rest.
         on: Where to run; the CUDA device if None.
         tuning: Keywords of the scheme's plan.
 
@@ -225,18 +226,32 @@ def run_batch(
     found: dict[int, Records] = {}
     with cuda.PLACES.take() as place:
         apart = lambda: where.apart(place, cuda.PLACES.rank(place))  # noqa: E731
-        for name, members in groups(packed, precision, where.limits) if scheme is None else _alike(scheme, len(packed)):
-            batch = Batch(where, [packed[n] for n in members], precision, place, name, **tuning)
+        chosen = scheme is None
+        room = where.free_bytes() if chosen else None
+        for name, members in groups(packed, precision, where.limits, room) if chosen else _alike(scheme, len(packed)):
+            some = [packed[n] for n in members]
+            spare = chosen and name == "trapezoidal"
+            batch = (_with_room if spare else Batch)(where, some, precision, place, name, **tuning)
             batch.running()  # waits until everything is there
             takes = [takers[n] for n in members]
             with cuda.PLACES.stepping(place) as seconds:
                 _march(batch, [problems[n] for n in members], takes, look if members[0] == 0 else None, apart)
                 records = batch.records(final)  # waits for the end
             batch.take_samples(takes)
+            del batch  # its memory, before the next has its own
             found |= {
                 n: replace(one, seconds=seconds[0] / len(members)) for n, one in zip(members, records, strict=True)
             }
     return [found[n] for n in range(len(packed))]
+
+
+def _with_room(
+    where: Device, antennas: Sequence[Packed], precision: str, place: int, scheme: str, **tuning: int
+) -> Batch:
+    """Return the batch by a scheme, or by `one_step` where the device has too little memory for it; bits are equal."""
+    with suppress(OutOfMemory):
+        return Batch(where, antennas, precision, place, scheme, **tuning)
+    return Batch(where, antennas, precision, place)  # what was there of the other has been released
 
 
 def run_split(
@@ -289,6 +304,7 @@ def antenna_bytes(
     steps: int,
     frequencies: int = 1,
     limits: Limits = HOPPER,
+    room: int | None = None,
 ) -> int:
     """Return the device memory that one antenna takes, at most.
 
@@ -299,6 +315,7 @@ def antenna_bytes(
         steps: Step limit.
         frequencies: Number of those at which samples are transformed.
         limits: Of the device.
+        room: Bytes of its memory that are free: without enough for `trapezoidal`, it is stepped by `one_step`.
     """
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
@@ -307,7 +324,7 @@ def antenna_bytes(
     try:  # chains of blocks keep places of their own
         memories += sum(plan_unposed(shape, layers, precision, limits).memories.values())
     except Unsuitable:
-        tiled = plan_tiles(unposed(shape, layers, steps), precision, limits)
+        tiled = plan_tiles(unposed(shape, layers, steps), precision, limits, room)
         places, kept = (1, 0) if tiled is None else (2, tiled.kept)
     spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
     found = (

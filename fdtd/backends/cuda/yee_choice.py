@@ -1,9 +1,9 @@
 """Which scheme steps an antenna in space on a device, and which antennas are stepped together.
 
 An antenna that fits in a cluster, or in a chain of blocks that are on the device at the same time, is stepped by
-`resident`. A large lattice that takes many steps in single precision is stepped by `trapezoidal`, any other by
-`one_step`. Axes are turned where only that lets an antenna fit. The choice looks at the antenna alone, so that its bits
-do not depend on the batch.
+`resident`. A large lattice that takes many steps in single precision is stepped by `trapezoidal` where its two places
+fit in the memory that is free, any other by `one_step`, with the same bits. Axes are turned where only that lets an
+antenna fit. But for that memory the choice looks at the antenna alone, so that its bits do not depend on the batch.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ rate of `one_step`."""
 _SELDOM = 9  # steps between samples; where they are an odd number, passes of one step are no more than one in five
 _MOST_EDGES = 256  # driven or summed: every thread looks for its own among them
 _TIMED = 90  # capability of the devices on which tiles were timed
+_SHARE = 0.9  # of the free memory: records, spectra and what the libraries take need some as well
 _A_FEW = 64  # media, driven edges and probes of an antenna that is not posed yet
 NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 """NumPy's types of the numbers of media."""
@@ -115,25 +116,39 @@ def plan_unposed(shape: tuple[int, int, int], layers: int, precision: str, limit
     return plan_yee([_unposed([ends[axis] for axis in turn])], np.dtype(precision).itemsize, 1, limits)
 
 
-def expected(shape: tuple[int, int, int], layers: int, precision: str, limits: Limits, steps: int) -> tuple[str, str]:
-    """Return the scheme of antennas of a size with a step limit, and what stood against the others."""
+def expected(
+    shape: tuple[int, int, int], layers: int, precision: str, limits: Limits, steps: int, room: int | None = None
+) -> tuple[str, str]:
+    """Return the scheme of antennas of a size with a step limit, and what stood against the others.
+
+    Args:
+        shape: Cells along x, y, z.
+        layers: Cells of the absorbing layers, in front of all faces.
+        precision: "float32" or "float64".
+        limits: Of the device.
+        steps: Step limit.
+        room: Bytes of its memory that are free; all that tiles need if None.
+    """
     try:
         plan = plan_unposed(shape, layers, precision, limits)
     except Unsuitable as error:
-        if plan_tiles(unposed(shape, layers, steps), precision, limits):
+        if plan_tiles(unposed(shape, layers, steps), precision, limits, room):
             return "trapezoidal", f"all numbers through memory in every second step; resident: {error}"
         return "one_step", f"all numbers through memory in every step; resident: {error}"
     where = "blocks at a time" if plan.chains else "a cluster"
     return "resident", f"fields in the registers of {where}; one_step: all numbers through memory in every step"
 
 
-def plan_tiles(counts: Mapping[str, int], precision: str, limits: Limits) -> tiles.YeeTilesPlan | None:
-    """Plan passes of two steps, or return None where they save less than compiling them costs, or do not suit.
+def plan_tiles(
+    counts: Mapping[str, int], precision: str, limits: Limits, room: int | None = None
+) -> tiles.YeeTilesPlan | None:
+    """Plan passes of two steps, or return None where they save less than compiling costs, do not suit or do not fit.
 
     Args:
         counts: Of a lattice, by the names of `COUNTS`.
         precision: "float32" or "float64".
         limits: Of the device.
+        room: Bytes of its memory that are free; enough if None.
     """
     few = counts["SOURCES"] + counts["PROBES"] <= _MOST_EDGES
     work = counts["NX"] * counts["NY"] * counts["NZ"] * counts["STEPS"]
@@ -142,17 +157,23 @@ def plan_tiles(counts: Mapping[str, int], precision: str, limits: Limits) -> til
         return None
     with suppress(Unsuitable):
         plan = tiles.plan_yee(counts, np.dtype(precision).itemsize, limits)
-        return plan if plan.stored >= LEAST_STORED else None
+        fits = room is None or plan.memory_bytes <= _SHARE * room
+        return plan if fits and plan.stored >= LEAST_STORED else None
     return None
 
 
-def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[tuple[str, list[int]]]:
+def groups(
+    antennas: Sequence[Packed], precision: str, limits: Limits, room: int | None = None
+) -> list[tuple[str, list[int]]]:
     """Return schemes, and the numbers of the antennas that each steps together, in the order of the first of each.
+
+    An antenna that only memory keeps from `trapezoidal` is stepped alone too.
 
     Args:
         antennas: From `pack`.
         precision: As they were packed.
         limits: Of the device.
+        room: Bytes of its memory that are free; all that tiles need if None.
     """
     found: dict[tuple[str, int, int, bool], list[int]] = {}
     for number, one in enumerate(antennas):
@@ -160,8 +181,8 @@ def groups(antennas: Sequence[Packed], precision: str, limits: Limits) -> list[t
             plan = plan_resident([one], precision, limits)
             key = "resident", plan.planes, plan.columns, plan.chains > 0
         except Unsuitable:
-            alone = plan_tiles(one.counts, precision, limits)
-            key = ("trapezoidal", number, 0, False) if alone else ("one_step", 0, 0, False)
+            scheme = "trapezoidal" if plan_tiles(one.counts, precision, limits, room) else "one_step"
+            key = scheme, number if plan_tiles(one.counts, precision, limits) else -1, 0, False
         found.setdefault(key, []).append(number)
     made: list[tuple[str, list[int]]] = []
     waiting = [(scheme, members) for (scheme, *_), members in found.items()]

@@ -23,6 +23,7 @@ _START = 4  # turns of a piece that store nothing
 _LEAST = 4  # planes of a piece
 _EVEN = 0.1  # planes by which the most that a block has may be too many
 _SINGLE = 4  # bytes
+_MEDIA = 3 * 2  # bytes of a cell's media, at most
 _MOST_NUMBERS = 1 << 31  # of both places of the fields
 # Work of a plane of a tile in layers along x, along y, and of a plane in a layer along z, more than that of one in
 # none: from cycles measured on an H200.
@@ -61,6 +62,16 @@ class YeeTilesPlan:
     def kept(self) -> int:
         """Numbers in device memory for memories between the two steps of a pass."""
         return self.blocks * self.threads * 2 * _KEPT
+
+    @property
+    def memory_bytes(self) -> int:
+        """Device memory of fields and memories, in two places, and of media, at most."""
+        c = self.lattice
+        planes, rows, pitch = c["NZ"] + 2, c["NY"] + 2, c["PITCH"]
+        slots = {axis: c[f"LOW_{axis}"] + c[f"HIGH_{axis}"] + 1 for axis in "XYZ"}
+        memories = 4 * (planes * rows * slots["X"] + planes * slots["Y"] * pitch + slots["Z"] * rows * pitch)
+        cells = planes * rows * pitch
+        return _SINGLE * (2 * (6 * cells + memories) + self.kept) + _MEDIA * cells
 
     @property
     def shared_bytes(self) -> int:
