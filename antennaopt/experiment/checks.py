@@ -12,6 +12,7 @@ from antennaopt.experiment.search_checks import check_search, check_start, resta
 from antennaopt.experiment.spatial import check_narrow, check_spatial, narrow_warnings
 from antennaopt.families import FAMILIES, SHARED
 from antennaopt.families.parameters import cutoff_frequency
+from antennaopt.families.walls import too_thin
 from antennaopt.quantities import format_frequency, format_length
 
 if TYPE_CHECKING:
@@ -73,7 +74,14 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
                 f"antenna.{entry} = {format_length(radius)} carries {mode} above {format_frequency(cutoff)}, and below "
                 f"that {without}; widen it or leave out {format_frequency(lowest)}"
             )
-    return (*found, *of_search)
+    return (*found, *_wall_warnings(experiment), *of_search)
+
+
+def _wall_warnings(experiment: Experiment) -> list[str]:
+    """Return a line for each place that is too thin for the cells in a part of the designs alone."""
+    lower, upper = experiment.reach() if experiment.genes else experiment.bounds()
+    thin = too_thin(experiment.kind.of(upper), lower, upper, _fitted_cell(experiment, upper))
+    return [f"antenna: {one.warning()}" for one in thin if not one.always]
 
 
 OTHER_MODES = {
@@ -214,6 +222,12 @@ def cell_size(experiment: Experiment) -> float:
     """Return the cell before it is fitted to the feed, m: as given, or from the cells per wavelength."""
     solver = experiment.solver
     return solver.cell if solver.cell is not None else wavelength(experiment) / (solver.cells_per_wavelength or 1.0)
+
+
+def _fitted_cell(experiment: Experiment, upper: dict[str, float]) -> float:
+    from fdtd.axisymmetric.layout import fitted_to
+
+    return experiment.solver.cell or fitted_to(upper["feed.inner_radius"], cell_size(experiment))
 
 
 def wavelength(experiment: Experiment) -> float:

@@ -164,7 +164,8 @@ class Family:
 
     def thin_parts(self, design: Mapping[str, float]) -> tuple[Part, ...]:
         """Return the thinnest places of a design, the feed's wall first."""
-        wall = Part(what="the feed's wall", thickness=design["feed.outer_radius"] - design["feed.inner_radius"])
+        what = "the feed's wall (feed.outer_radius less feed.inner_radius)"
+        wall = Part(what=what, thickness=design["feed.outer_radius"] - design["feed.inner_radius"])
         return wall, *self.parts(design)
 
 

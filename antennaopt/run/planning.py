@@ -164,7 +164,16 @@ def _refusals(experiment: Experiment, designs: Sequence[Mapping[str, float]]) ->
     """Say of each design why it cannot be built, or why its cells are too coarse for it; None where neither is so."""
     family = experiment.kind
     found = list(family.refusal(stack(designs)))
-    if family.spatial is not None:
+    if family.spatial is None:
+        from antennaopt.solve.plan import SolverPlan, misfits
+
+        solver = SolverPlan.from_dict(plan_for(experiment))
+        buildable = [place for place, why in enumerate(found) if why is None]
+        sound = [designs[place] for place in buildable]
+        whys = misfits(solver.layout, family.of(designs[0]), sound, solver.modes)
+        for place, why in zip(buildable, whys, strict=True):
+            found[place] = why
+    else:
         cell = edge_cell(family, *experiment.reach(), experiment.solver.settings)  # all antennas of a run share it
         for place, design in enumerate(designs):
             short = next(too_narrow(family, design, design, cell), None)

@@ -9,17 +9,13 @@ from typing import Any
 from antennaopt.families import SHARED, Body, Family, Making, kind, stack
 from antennaopt.families.family import is_permittivity
 from antennaopt.families.sections import lowest_within
+from antennaopt.families.walls import too_thin
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from antennaopt.solve.planes import not_measured, planes_of
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.modes import ModePlane
 from fdtd.errors import ConfigError
 
-CELLS_ACROSS_A_WALL = 1 / 8
-"""Thinnest wall, in cells. A wall is found by searching the lattice's edges in 32 pieces; measured on steep horns
-(53 degrees), S11 jumps by 0.02 from 1/8 to 1/15 of a cell, where the search begins to miss it."""
-CELLS_ACROSS_A_LENS = 1
-"""Thinnest lens, in cells: below it no node may lie in it, and its surface is not smooth any more."""
 _SLACK = 1e-6  # cells
 
 
@@ -54,7 +50,7 @@ def _misfits(
     modes: Sequence[ModePlane],
 ) -> Iterator[str]:
     yield from _too_large(layout.cell, sizes)
-    yield from _too_thin(layout, family, design)
+    yield from (one.refusal() for one in too_thin(family, design, design, layout.cell))
     if family.bodies:
         yield from _in_the_way(layout, family, design)
     if modes:
@@ -79,17 +75,6 @@ def _too_large(cell: float, sizes: Iterable[tuple[tuple[str, int, int], float]])
             yield (
                 f"the antenna's {what} of {_mm(size)} {past} of this lattice (must be <= {_mm((contour - 1) * cell)}); "
                 "plan a lattice for it"
-            )
-
-
-def _too_thin(layout: Layout, family: Family, design: Mapping[str, float]) -> Iterator[str]:
-    for part in family.thin_parts(design):
-        thickness = part.thickness * part.slope
-        fewest = CELLS_ACROSS_A_WALL if part.metal else CELLS_ACROSS_A_LENS
-        if thickness < fewest * layout.cell * (1 - _SLACK):
-            yield (
-                f"{part.what} is {_mm(thickness)} thick, too thin for cells of {_mm(layout.cell)} "
-                f"(needs cells <= {_mm(thickness / fewest)}); use smaller cells or make it thicker"
             )
 
 
@@ -212,7 +197,7 @@ def plan(
         solver: The experiment's settings, or a table of them.
 
     Raises:
-        ConfigError: A range where none can be, nothing that fits, or one antenna too thin for its cells.
+        ConfigError: A range where none can be, nothing that fits, or walls that are too thin for the cells.
     """
     for name in SHARED:
         if lower.get(name) != upper.get(name):
@@ -262,9 +247,13 @@ def plan(
     )
     if lower["feed.inner_radius"] != upper["feed.inner_radius"]:
         _check_feeds(layout, lower["feed.outer_radius"], upper["feed.inner_radius"])
-    # Of several antennas those that do not fit become rows; one alone is refused.
+    # Of several antennas those that do not fit become rows; one alone is refused, and walls that are always too thin.
     modes = planes_of(settings, upper["feed.inner_radius"], filled)
-    refusal = misfits(layout, known, [upper], modes)[0] if lower == upper else None
+    if lower == upper:
+        refusal = misfits(layout, known, [upper], modes)[0]
+    else:
+        thin = too_thin(known, lower, upper, layout.cell)
+        refusal = next((one.refusal() for one in thin if one.always), None)
     if refusal is None:  # the feed is that of all antennas
         refusal = next(not_measured(layout, known, upper, [one for one in modes if one.z <= 0.0]), None)
     if refusal is not None:

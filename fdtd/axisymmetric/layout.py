@@ -253,7 +253,12 @@ def check_bodies(layout: Layout, scene: Scene) -> None:
 def choose_cell(extent: Extent, highest: float, cells_per_wavelength: float) -> float:
     """The largest cell that resolves the densest medium and puts the feed's wall on the lattice, m."""
     coarsest = speed_of_light / (highest * math.sqrt(extent.permittivity) * cells_per_wavelength)
-    return extent.feed_radius / math.ceil(extent.feed_radius / coarsest - 1e-9)
+    return fitted_to(extent.feed_radius, coarsest)
+
+
+def fitted_to(feed_radius: float, coarsest: float) -> float:
+    """The largest cell up to `coarsest` that puts the feed's wall on the lattice, m."""
+    return feed_radius / math.ceil(feed_radius / coarsest - 1e-9)
 
 
 def lay_out(extent: Extent, settings: Settings) -> Layout:
