@@ -39,3 +39,24 @@ def together_on_host(*arrays: Any) -> tuple[np.ndarray, ...]:
     flat = [xp.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in arrays]
     parts = np.split(on_host(xp.concatenate(flat)), np.cumsum([one.size for one in flat])[:-1])
     return tuple(part.copy().view(one.dtype).reshape(one.shape) for part, one in zip(parts, arrays, strict=True))
+
+
+def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return x y of complex arrays from products of real numbers.
+
+    Those of complex arrays round differently for other shapes, and an antenna must have the same bits in any batch.
+    """
+    parts = np.empty((*np.broadcast_shapes(x.shape, y.shape), 2))
+    np.subtract(x.real * y.real, x.imag * y.imag, out=parts[..., 0])
+    np.add(x.imag * y.real, x.real * y.imag, out=parts[..., 1])
+    return parts.view(complex)[..., 0]
+
+
+def quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return x / y as `product` does."""
+    return product(x, y.conj()) / modulus_squared(y)
+
+
+def modulus_squared(x: np.ndarray) -> np.ndarray:
+    """Return |x|^2, with the same bits in an array of any shape."""
+    return x.real**2 + x.imag**2

@@ -48,7 +48,7 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "columns": columns,
         "metrics": {key: column for key, column in metrics.items() if key not in numbers},
         "absent": [key for key, column in metrics.items() if _is_absent(column)],
-        "numbers": {key: np.array(column).tobytes() for key, column in numbers.items()},
+        "numbers": {key: np.fromiter(chain.from_iterable(one), float).tobytes() for key, one in numbers.items()},
         "cuts": _packed_cuts(ones),
     }
     solved = sum(1 for one in ones if one.steps)

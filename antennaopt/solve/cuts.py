@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fdtd.arrays import product
 from fdtd.farfield import decibels
 
 CUTS = ("theta_deg", "e_plane", "h_plane")
@@ -100,16 +101,8 @@ def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.nda
         Amplitudes in the E plane and the H plane.
     """
     scale = 2 / np.sqrt(np.maximum(power, np.finfo(float).tiny))
-    real, imaginary = ((scale * part)[..., None] for part in (np.real(incident), np.imag(incident)))
-
-    def turned(field: np.ndarray) -> np.ndarray:  # products of complex arrays round differently for other shapes
-        x, y = np.real(field), np.imag(field)
-        parts = np.empty((*field.shape, 2))
-        np.add(x * real, y * imaginary, out=parts[..., 0])
-        np.subtract(y * real, x * imaginary, out=parts[..., 1])
-        return parts.view(complex)[..., 0]
-
-    e_plane, h_plane = turned(a), turned(b)
+    turn = (scale * incident.conj())[..., None]
+    e_plane, h_plane = product(a, turn), product(b, turn)
     return e_plane, np.negative(h_plane, out=h_plane)
 
 

@@ -17,11 +17,13 @@ Both kinds obey eps (2 sin(w dt/2)/S)^2 = (k_c d)^2 + (2 sin(beta d/2))^2, eps t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
 
+from fdtd.arrays import modulus_squared, product
 from fdtd.axisymmetric.grid import AxisymmetricGrid
 from fdtd.axisymmetric.monitors import PortMonitor
 from fdtd.errors import ConfigError
@@ -161,36 +163,39 @@ class Port:
     """A mode's waves at some frequencies: all that does not depend on their amplitudes.
 
     Attributes:
-        admittance: See `GuideMode.admittance`, (F,).
-        turn: exp(j beta d/2), half a cell's phase, (F,).
-        both: turn + 1/turn.
-        flux: Power of a wave of amplitude 1, see `power`, (F,).
+        of_voltage, of_current: Parts of a port's voltage and current in the forward wave, complex, (F,) or (batch, F).
+        flux: Power of a wave of amplitude 1, see `power`, of the same shape.
 
     References:
         Pozar, Microwave Engineering, 4th ed., sec. 3.1 and 4.1 (forward and backward modal waves).
     """
 
-    admittance: np.ndarray
-    turn: np.ndarray
-    both: np.ndarray
+    of_voltage: np.ndarray
+    of_current: np.ndarray
     flux: np.ndarray
 
     @classmethod
     def of(cls, grid: AxisymmetricGrid, mode: GuideMode, frequency: np.ndarray) -> Port:
         """Return a mode's waves at frequencies, Hz, (F,).
 
+        With V = a + b on the plane and I = Y (a exp(-j beta d/2) - b exp(+j beta d/2)) half a cell further.
+
         Raises:
             ConfigError: One is below cutoff.
         """
         beta, admittance = mode.phase_per_cell(grid, frequency), mode.admittance(grid, frequency)
         turn = np.exp(0.5j * beta)
+        both = turn + 1 / turn
         flux = mode.norm * admittance * np.cos(beta / 2)
-        return cls(admittance=admittance, turn=turn, both=turn + 1 / turn, flux=flux)
+        return cls(of_voltage=turn / both, of_current=1 / (admittance * both), flux=flux)
+
+    @classmethod
+    def stacked(cls, ports: Sequence[Port]) -> Port:
+        """Return the ports of a batch as one."""
+        return cls(**{name: np.stack([getattr(one, name) for one in ports]) for name in vars(ports[0])})
 
     def split(self, voltage: np.ndarray, current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split a port's spectra into the forward and the backward wave in the port's plane.
-
-        With V = a + b on the plane and I = Y (a exp(-j beta d/2) - b exp(+j beta d/2)) half a cell further.
+        """Split a port's spectra into the forward and the backward wave in the port's plane; each antenna's bits alone.
 
         Args:
             voltage: Spectrum of `PortMonitor`'s voltage, (..., F), time convention exp(+jwt).
@@ -199,9 +204,9 @@ class Port:
         Returns:
             a and b, (..., F).
         """
-        forward = (current / self.admittance + voltage * self.turn) / self.both
+        forward = product(voltage, self.of_voltage) + product(current, self.of_current)
         return forward, voltage - forward
 
     def power(self, amplitude: np.ndarray) -> np.ndarray:
         """Power of a wave of this amplitude in units of pi d^2 / (2 eta0), W V^-2: the lattice's own conserved flux."""
-        return self.flux * np.abs(amplitude) ** 2
+        return self.flux * modulus_squared(amplitude)

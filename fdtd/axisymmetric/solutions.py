@@ -16,7 +16,7 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd import backends
-from fdtd.arrays import kept, library, on_host
+from fdtd.arrays import kept, library, modulus_squared, on_host, product, quotient
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE, Guides, PlaneWaves, plane_waves
 from fdtd.axisymmetric.monitors import FieldMap, HuygensContour
@@ -116,73 +116,93 @@ def _spectrum(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FeedPort:
-    """An antenna's port, and the way from there to z = 0, at some frequencies."""
+class _FeedPorts:
+    """The ports of a batch, and the way from there to z = 0, at some frequencies: factors (1 or batch, F)."""
 
     waves: Port
     forth: np.ndarray
     back_and_forth: np.ndarray
 
     @classmethod
-    def of(cls, layout: Layout, mode: GuideMode, frequencies: np.ndarray) -> _FeedPort:
-        travel = mode.phase_per_cell(layout.grid, frequencies) * (layout.origin - layout.port_plane)
-        waves = Port.of(layout.grid, mode, frequencies)
-        return cls(waves=waves, forth=np.exp(-1j * travel), back_and_forth=np.exp(2j * travel))
+    def of(cls, layout: Layout, feeds: Sequence[GuideMode], frequencies: np.ndarray) -> _FeedPorts:
+        """Compute the factors of each feed once; of one that all antennas have there is one row."""
+        each: dict[int, tuple[Port, np.ndarray, np.ndarray]] = {}
+        for mode in feeds:
+            if id(mode) not in each:
+                travel = mode.phase_per_cell(layout.grid, frequencies) * (layout.origin - layout.port_plane)
+                waves = Port.of(layout.grid, mode, frequencies)
+                each[id(mode)] = waves, np.exp(-1j * travel), np.exp(2j * travel)
+        ports, forth, both = zip(*(each[id(mode)] for mode in (feeds if len(each) > 1 else feeds[:1])), strict=True)
+        return cls(waves=Port.stacked(ports), forth=np.stack(forth), back_and_forth=np.stack(both))
+
+    def chosen(self, places: Sequence[int]) -> _FeedPorts:
+        """Return those of some antennas."""
+        if len(self.forth) == 1:
+            return self
+        waves = Port(**{name: one[places] for name, one in vars(self.waves).items()})
+        return _FeedPorts(waves=waves, forth=self.forth[places], back_and_forth=self.back_and_forth[places])
 
     def reflection(self, voltage: np.ndarray, current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Forward amplitude and S11 at z = 0 from one antenna's spectra at the port, each (F,)."""
+        """Return the forward amplitude and S11 at z = 0 from spectra at the port, each (batch, F)."""
         forward, backward = self.waves.split(voltage, current)
-        return forward * self.forth, backward / forward * self.back_and_forth
+        return product(forward, self.forth), product(quotient(backward, forward), self.back_and_forth)
 
 
 class _Answers:
-    """Turns rows of `figures` into solutions; what depends on a feed and the frequencies alone is computed once."""
+    """Turns rows of `figures` into solutions; what depends on feeds and frequencies alone is computed once."""
 
     def __init__(
         self, layout: Layout, problem: Problem, feeds: Sequence[GuideMode], records: Records, band: np.ndarray,
         *, fields: bool,
     ) -> None:  # fmt: skip
         self._layout, self._problem, self._records, self._fields = layout, problem, records, fields
-        self._feeds, self._band = feeds, band
-        each = {id(mode): mode for mode in feeds}
+        self._band = band
         wanted = np.array(layout.frequencies)
-        self._ports = {name: _FeedPort.of(layout, mode, wanted) for name, mode in each.items()}
+        self._ports = _FeedPorts.of(layout, feeds, wanted)
         count, points, self._angles = len(wanted), len(band), layout.theta_intervals + 1
         ends = np.cumsum([0, count, count, points, points, count * self._angles, count * self._angles]).tolist()
         self._parts = [slice(*one) for one in pairwise(ends)]
         self._weights = polar_weights(self._angles)
-        self._sweeps = {name: _FeedPort.of(layout, mode, band) for name, mode in each.items()} if len(band) else {}
+        self._sweeps = _FeedPorts.of(layout, feeds, band) if len(band) else None
 
-    def one(self, index: int, row: np.ndarray) -> Solution:
-        """One antenna's answer from its row.
+    def of(self, places: Sequence[int], rows: np.ndarray) -> list[Solution]:
+        """Return the answers of some antennas from their rows.
 
-        On the host and by itself: complex arithmetic on arrays of other shapes may round differently.
+        Complex products are made of real ones, and sums along angles are an antenna's own: no bit depends on others.
         """
-        records, mode = self._records, id(self._feeds[index])
-        count, points = len(self._layout.frequencies), len(self._band)
-        spectra, powers = row[: -2 * count].view(complex), row[-2 * count :]
-        v, i, band_v, band_i, a, b = (spectra[part] for part in self._parts)
-        a, b = a.reshape(count, -1), b.reshape(count, -1)
-        port = self._ports[mode]
-        forward, s11 = port.reflection(v, i)
-        power = port.waves.power(forward)
-        return Solution(
-            steps=int(records.steps[index]),
-            energy=float(records.energy[index]),
-            finite=bool(records.finite[index]),
-            residual=float(records.energy[index]),
-            s11=s11,
-            incident=np.sqrt(power) * np.exp(1j * np.angle(forward)),
-            e_plane=a,
-            h_plane=b,
-            accepted=power * (1 - np.abs(s11) ** 2),
-            radiated=(np.abs(a) ** 2 + np.abs(b) ** 2) @ self._weights,
-            through_contour=powers[:count],
-            dissipated=powers[count:],
-            sweep_frequency=self._band,
-            sweep_s11=self._sweeps[mode].reflection(band_v, band_i)[1] if points else np.zeros(0, dtype=complex),
-            **near_field(self._problem, records, index, self._fields),
-        )
+        count = len(self._layout.frequencies)
+        spectra, powers = rows[:, : -2 * count].view(complex), rows[:, -2 * count :]
+        v, i, band_v, band_i, a, b = (spectra[:, part] for part in self._parts)
+        a, b = (one.reshape(len(rows), count, -1) for one in (a, b))
+        ports = self._ports.chosen(places)
+        forward, s11 = ports.reflection(v, i)
+        power = ports.waves.power(forward)
+        columns = {
+            "s11": s11,
+            "incident": forward * np.sqrt(ports.waves.flux),
+            "e_plane": a,
+            "h_plane": b,
+            "accepted": power * (1 - modulus_squared(s11)),
+            "radiated": (modulus_squared(a) + modulus_squared(b)) @ self._weights,
+            "through_contour": powers[:, :count],
+            "dissipated": powers[:, count:],
+            "sweep_s11": np.zeros((len(rows), 0), dtype=complex)
+            if self._sweeps is None
+            else self._sweeps.chosen(places).reflection(band_v, band_i)[1],
+        }
+        records, names = self._records, tuple(columns)
+        return [
+            Solution(
+                steps=int(records.steps[index]),
+                energy=float(records.energy[index]),
+                finite=bool(records.finite[index]),
+                residual=float(records.energy[index]),
+                sweep_frequency=self._band,
+                **dict(zip(names, own, strict=True)),
+                **near_field(self._problem, records, index, self._fields),
+            )
+            for index, own in zip(places, zip(*columns.values(), strict=True), strict=True)
+        ]
 
 
 def solutions(
@@ -207,17 +227,16 @@ def solutions(
     # Everything is started before anything is waited for.
     band = np.linspace(*_band(layout), sweep) if sweep else np.zeros(0)
     kept = [figures(layout, problem, records, group, band, losses=losses) for group in groups]
-    rows = [row for one in kept for row in on_host(one)]
     answers = _Answers(layout, problem, feeds, records, band, fields=fields)
-    found = [answers.one(index, row) for index, row in enumerate(rows)]
+    found = answers.of(range(batch), np.concatenate([on_host(one) for one in kept]))
     for group in groups:
         ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
         if ringing:
             faded = [
                 on_host(figures(layout, problem, records, group, band, losses=losses, fade=part)) for part in _FADES
             ]
-            for index in ringing:
-                late, early = (answers.one(index, rows[index - group.start]) for rows in faded)
+            here = [index - group.start for index in ringing]
+            for index, late, early in zip(ringing, *(answers.of(ringing, rows[here]) for rows in faded), strict=True):
                 found[index] = replace(late, residual=min(late.energy, _change(early, late)))
     if guides is None:
         return found

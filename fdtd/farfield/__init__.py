@@ -12,12 +12,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from fdtd.arrays import modulus_squared
+
 _FLOOR_DB = -120.0  # levels below this are rounding
 SHOULDER_BELOW_DB = -3.0  # a shoulder's highest level over boresight
 SHOULDER_DESCENT = 0.5  # a shoulder's descent is less than this times the steepest before it
 _ROUNDING_DB = 1e-3  # a rise of a pattern that is none
 _EXACT_DIGITS = 9  # of a descent in dB; the rest is the rounding of float64
 _NEAR_BORESIGHT = 64  # samples in which a cut's first minimum is looked for first
+_ALIKE = 16  # samples by which first minima of cuts that are looked at together may differ
 _SAME_LEVEL = 1e-9  # dB; amplitudes that differ by no more may have the same bits
 _SAME_DESCENT = 0.003  # a change of descent that is none, over the steepest
 
@@ -51,9 +54,10 @@ def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         E-plane and H-plane directivity, ratios (..., T); and int (|A|^2 + |B|^2) sin(theta) d theta, (...): D is
         4 |A|^2 over that.
     """
-    power = (np.abs(a) ** 2 + np.abs(b) ** 2) @ polar_weights(a.shape[-1])
+    in_e, in_h = modulus_squared(a), modulus_squared(b)
+    power = (in_e + in_h) @ polar_weights(a.shape[-1])
     safe = np.maximum(power, np.finfo(float).tiny)[..., None]
-    return 4 * np.abs(a) ** 2 / safe, 4 * np.abs(b) ** 2 / safe, power
+    return 4 * in_e / safe, 4 * in_h / safe, power
 
 
 def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> np.ndarray:
@@ -147,11 +151,13 @@ def _highest_lobe(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.n
 def _highest_shoulder(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
     """Highest shoulders of cuts (N, T) on their fall from boresight to the first minimum, (N,); -inf without one.
 
-    Descents are known as means over the intervals between samples: interval k ends at sample k + 1.
+    Descents are known as means over the intervals between samples: interval k ends at sample k + 1. Cuts with about as
+    many samples up to their minimum are looked at together.
     """
     highest = np.empty(len(levels))
-    near = minimum < _NEAR_BORESIGHT
-    for some in (near, ~near):
+    group = np.minimum(minimum // _ALIKE, _NEAR_BORESIGHT // _ALIKE)
+    for one in np.unique(group):
+        some = group == one
         most = int(minimum[some].max(initial=3))
         highest[some] = _shoulders_within(levels[some, : most + 1], minimum[some], limit)
     return highest
@@ -209,9 +215,9 @@ def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limi
     References:
         Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116: co-polar (A - B)/2, cross-polar (A + B)/2 at 45 degrees.
     """
-    near = theta_deg <= limit_deg + 1e-9
-    cross = (np.abs(a + b) ** 2)[..., near].max(axis=-1)
-    return decibels(cross / np.maximum(np.abs(a[..., 0] - b[..., 0]) ** 2, np.finfo(float).tiny))
+    near = np.count_nonzero(theta_deg <= limit_deg + 1e-9)
+    cross = modulus_squared(a[..., :near] + b[..., :near]).max(axis=-1)
+    return decibels(cross / np.maximum(modulus_squared(a[..., 0] - b[..., 0]), np.finfo(float).tiny))
 
 
 def or_none(values: np.ndarray) -> list:
