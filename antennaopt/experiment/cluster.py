@@ -161,7 +161,7 @@ class Cluster(Table):
             is measured, and it gets what should keep it busy for `target_time`.
         target_time: s.
         threads: Of a worker of kind `local`: batches that it takes at a time, each on a stream of its own where it has
-            a device; two of a device and one of a core when None.
+            a device, which steps two of them at the same time; three of a device and one of a core when None.
         workers_least: Of `slurm` and `kubernetes`: workers that a run begins with and always keeps; the
             others are there while there is work for them. All when None.
         address: Of the scheduler, `tls://host:8786`.

@@ -39,7 +39,7 @@ class ClusterSettings:
         dispatch: How batches are dealt out: `greedy` or `assignment`.
         target_time: For how long `assignment` keeps a worker busy at a time, s.
         threads: Of a local worker: batches that it takes at a time, each on a stream of its own where it has a device;
-            None for two of a device and one of a core.
+            None for three of a device and one of a core.
         least: Of `slurm` and `kubernetes`: how many there are at least; as many as `workers` when None.
         address: Of the scheduler of kind `address`.
         listen: Host, with or without a port, where our own scheduler listens; loopback when None.

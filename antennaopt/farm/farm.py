@@ -208,7 +208,7 @@ class PoolFarm:
         self.close()
 
     def _launch(self) -> None:
-        """Give every worker as many batches as it takes at a time: one, or two of a device.
+        """Give every worker as many batches as it takes at a time: one, or three of a device.
 
         Not one more: it would queue behind another, and be blamed for the death of a worker that had not even begun
         it. While any is suspect a worker has one, so that none is blamed for another.

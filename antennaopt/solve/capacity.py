@@ -22,8 +22,8 @@ from fdtd.axisymmetric.problem import Problem
 from fdtd.errors import OutOfMemory
 from fdtd.schemes.machine import Limits
 
-BATCHES_AT_A_TIME = 2
-"""On one device: while one batch is stepped the next is prepared, and the last one looked at."""
+BATCHES_AT_A_TIME = 3
+"""On one device: while two are stepped another is prepared, or looked at."""
 
 
 def largest_batch(antennas: int, streams: int) -> int:

@@ -34,7 +34,7 @@ def solve(family, designs, plan, *, backend):
     return outcomes
 
 
-def meet(folder, count=2):
+def meet(folder, count=3):
     """Return once this number of batches have begun."""
     from waiting import wait_until  # workers of other processes find this module alone
 

@@ -85,7 +85,7 @@ def test_a_job_of_slurm_is_one_process_with_one_gpu(settings, certificates):
     worker = script[-1]
     assert worker.startswith(f"{sys.executable} -m distributed.cli.dask_worker tls://")
     given = options(worker)
-    assert given["--nthreads"] == "2", "two batches at a time on a device"
+    assert given["--nthreads"] == "3", "three batches at a time on a device"
     assert "--nworkers" not in given
     assert given["--preload"] == "antennaopt.farm.servers"
     assert given["--protocol"] == "tls://"

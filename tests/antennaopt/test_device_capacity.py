@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -73,6 +74,25 @@ def test_batches_are_whole_waves_where_there_is_room():
     assert batch_limit(10 * 10**9, 10**7, 132, 2) == 396
     assert batch_limit(10**9, 10**7, 132) == 80
     assert batch_limit(13 * 10**6, 10**7, 132, 2) == 1, "one that fits is solved, if need be alone"
+
+
+def test_a_third_batch_waits_for_a_place():
+    """Two batches are stepped at the same time; who is prepared meanwhile takes the place that becomes free."""
+    places, taken = cuda._Places(), []
+
+    def third():
+        with places.take() as place:
+            taken.append(place)
+
+    with places.take() as first, places.take() as second:
+        assert (first, second) == (0, 1)
+        waiting = Thread(target=third)
+        waiting.start()
+        assert not places._free.acquire(blocking=False) and not taken, "none is free"
+    waiting.join()
+    assert taken in ([0], [1])
+    with places.take() as place:
+        assert place == 0, "all are free again"
 
 
 def test_no_room_for_one_antenna_says_what_would_help():

@@ -30,12 +30,16 @@ from fdtd.side_by_side import side_by_side
 _PRECISIONS = ("float32", "float64")
 _BYTES_PER_CELL = 40  # numbers of double precision that rasterising and packing an antenna hold at a time
 _RECORD_COPIES = 2  # the contour's record, and what its transform holds of it
+PLACES_THERE = 2
+"""Batches that are stepped at the same time, at most."""
 _STATE = 8  # numbers of a cell that a second buffer holds: six components, and the layers' memories
 _SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
 
 
 class _Places:
     """Places of batches that are stepped at the same time, and the device's time that each of them is charged.
+
+    There are two: a third batch waits until one is free. Three would end later than two, and share what is cached.
 
     Each place has streams and constant memory of its own, so that blocks of one batch take the multiprocessors that
     antennas of another have left. The batch that came first goes first: else all would end at the same time, and
@@ -44,6 +48,7 @@ class _Places:
     """
 
     def __init__(self) -> None:
+        self._free = threading.BoundedSemaphore(PLACES_THERE)
         self._taken: list[int] = []
         self._lock = threading.Lock()
         self._stepping: list[int] = []  # places, in order of arrival
@@ -52,15 +57,16 @@ class _Places:
 
     @contextmanager
     def take(self) -> Iterator[int]:
-        """Take the lowest place that is free."""
-        with self._lock:
-            place = next(place for place in range(len(self._taken) + 1) if place not in self._taken)
-            self._taken.append(place)
-        try:
-            yield place
-        finally:
+        """Take the lowest place that is free; wait while none is."""
+        with self._free:
             with self._lock:
-                self._taken.remove(place)
+                place = next(place for place in range(len(self._taken) + 1) if place not in self._taken)
+                self._taken.append(place)
+            try:
+                yield place
+            finally:
+                with self._lock:
+                    self._taken.remove(place)
 
     def rank(self, place: int) -> int:
         """Return how many batches began before a place's."""
@@ -159,7 +165,7 @@ def run(
         return replace(records, seconds=seconds[0])
 
 
-def rehearse(problem: Problem, precision: str, places: int = 2, on: Device | None = None) -> None:
+def rehearse(problem: Problem, precision: str, places: int = PLACES_THERE, on: Device | None = None) -> None:
     """Compile and load what `run` takes for problems like this one; nothing is stepped, and no place is taken.
 
     Args:
