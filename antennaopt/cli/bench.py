@@ -13,9 +13,10 @@ from antennaopt.cli.bench_kernels import devices, kernels, sweep
 from antennaopt.cli.bench_runner import Sink, bench_options, watch
 from antennaopt.cli.bench_search import search
 from antennaopt.cli.options import backend_option, check_writable, json_option, set_option, write_json
-from antennaopt.cli.run import example, quickstart
+from antennaopt.cli.run import begin_early, example, quickstart
 from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
+from antennaopt.farm import early
 from antennaopt.solve.device import chosen_backend
 
 REFERENCE = {"shaped_lens": "reference_lens.toml", "patch": "reference_patch.toml"}
@@ -117,13 +118,16 @@ def study(out: Sink, file: Path | None, backend: str, overrides: tuple[str, ...]
       antennaopt bench study --json study.json
       antennaopt bench study experiments/ten_thousand.toml --backend cuda
     """  # noqa: D301 - \b is click's
-    name = chosen_backend(backend, quiet=out.quiet)
+    with early.early_workers():
+        name = chosen_backend(backend, quiet=out.quiet)
+        row = _study(file or quickstart(), overrides, name, quiet=out.quiet)
+    out.finish([row], _study_table)
+
+
+def _study(file: Path, overrides: Sequence[str], backend: str, *, quiet: bool) -> dict[str, Any]:
     from antennaopt.experiment import load_experiment
 
-    experiment = load_experiment(file or quickstart(), overrides)
-    from antennaopt.bench.study import bench_study
-    from antennaopt.run.progress import for_terminal
-
+    experiment = load_experiment(file, overrides)
     if experiment.cluster.kind != "local":
         raise ConfigurationError(
             f'cluster.kind = "{experiment.cluster.kind}": bench study splits the time of this '
@@ -131,7 +135,11 @@ def study(out: Sink, file: Path | None, backend: str, overrides: tuple[str, ...]
         )
     if experiment.evolution.generations < 2:
         raise ConfigurationError("evolution.generations = 1 leaves no generation after the first; give at least 2")
-    out.finish([bench_study(experiment, backend=name, progress=for_terminal(quiet=out.quiet))], _study_table)
+    begin_early(experiment, backend)
+    from antennaopt.bench.study import bench_study
+    from antennaopt.run.progress import for_terminal
+
+    return bench_study(experiment, backend=backend, progress=for_terminal(quiet=quiet))
 
 
 def _study_table(rows: Sequence[Mapping[str, Any]]) -> str:

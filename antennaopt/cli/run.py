@@ -25,6 +25,7 @@ from antennaopt.cli.options import (
 )
 from antennaopt.cli.validate import check_run_memory
 from antennaopt.errors import ConfigurationError
+from antennaopt.farm import early
 from antennaopt.solve.device import check_backend, chosen_backend
 from antennaopt.store.files import check_run_folder
 from antennaopt.terminal import one_line
@@ -74,28 +75,29 @@ def run(
       antennaopt run experiments/quickstart.toml --seeds 5
       antennaopt run experiments/ka_band_lens.toml --scheduler tls://node1:8786 --tls farm-tls
     """  # noqa: D301 - \b is click's
-    from antennaopt.experiment import load_experiment, read_source
-
     changes = [*overrides, *cluster_changes(tls)]
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"cluster.workers={workers}"] if workers is not None else []
     check_backend(backend)
     evaluations = asked_cache(cache, no_cache)
-    experiment = load_experiment(file, changes)
-    with naming(file):
-        evolve(
-            experiment,
-            source=read_source(file),
-            overrides=changes,
-            out=out,
-            scheduler=scheduler,
-            insecure=insecure,
-            backend=backend,
-            cache=evaluations,
-            quiet=quiet,
-            dry_run=dry_run,
-            seeds=seeds,
-        )
+    with early.early_workers(here=scheduler is None and not dry_run):
+        from antennaopt.experiment import load_experiment, read_source
+
+        experiment = load_experiment(file, changes)
+        with naming(file):
+            evolve(
+                experiment,
+                source=read_source(file),
+                overrides=changes,
+                out=out,
+                scheduler=scheduler,
+                insecure=insecure,
+                backend=backend,
+                cache=evaluations,
+                quiet=quiet,
+                dry_run=dry_run,
+                seeds=seeds,
+            )
 
 
 def evolve(
@@ -126,6 +128,7 @@ def evolve(
     check_folder(Path(out) / experiment.name)
     remote = scheduler is not None or experiment.cluster.kind != "local"
     name = options["backend"] = chosen_backend(options["backend"], remote=remote, quiet=quiet)
+    begin_early(experiment, name, remote=remote)
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.run.planning import plan_for
@@ -148,6 +151,14 @@ def evolve(
         _conclude(carry(experiment, overrides=overrides, progress=for_terminal(quiet=quiet)), quiet=quiet)
     else:
         _evolve_seeds(experiment, seeds, overrides, carry, quiet=quiet)
+
+
+def begin_early(experiment: Experiment, backend: str, *, remote: bool = False) -> None:
+    """Start the worker processes of this machine, or end the one that was started before its file was read."""
+    if remote or experiment.cluster.kind != "local":
+        early.end_waiting()
+    else:
+        early.prepare(experiment.cluster.workers, backend=backend, in_space=experiment.kind.spatial is not None)
 
 
 def _evolve_seeds(
@@ -287,20 +298,20 @@ def resume(
     if out is not None:
         raise ConfigurationError("--out says where a fork goes; add --fork, or leave it out: a run stays where it is")
     name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    from antennaopt.run.progress import for_terminal
-    from antennaopt.run.start import resume as go_on
+    with early.early_workers(here=scheduler is None):
+        from antennaopt.run.progress import for_terminal
+        from antennaopt.run.start import resume as go_on
 
-    progress = for_terminal(quiet=quiet)
-    summary = go_on(
-        run,
-        overrides=changes,
-        scheduler=scheduler,
-        insecure=insecure,
-        backend=name,
-        progress=progress,
-        cache=evaluations,
-        repair=repair,
-    )
+        summary = go_on(
+            run,
+            overrides=changes,
+            scheduler=scheduler,
+            insecure=insecure,
+            backend=name,
+            progress=for_terminal(quiet=quiet),
+            cache=evaluations,
+            repair=repair,
+        )
     _conclude(summary, quiet=quiet)
 
 
@@ -319,12 +330,17 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     Example:
       antennaopt demo
     """  # noqa: D301 - \b is click's
+    with early.early_workers():
+        _evolve_quickstart(Path(out), chosen_backend(backend, quiet=quiet), quiet=quiet)
+
+
+def _evolve_quickstart(out: Path, backend: str, *, quiet: bool) -> None:
     from antennaopt.experiment import load_experiment, read_source
 
-    name = chosen_backend(backend, quiet=quiet)
     file = quickstart()
     experiment = load_experiment(file)
-    check_folder(Path(out) / experiment.name)
+    check_folder(out / experiment.name)
+    begin_early(experiment, backend)
     if not quiet:
         warn(experiment.warnings)
     from antennaopt.cli.tables import antennas_line, outcome_lines
@@ -334,7 +350,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     progress = for_terminal(quiet=quiet)
     progress.note(f"{one_line(experiment.title) or experiment.name} ({file})")
     source = read_source(file)
-    summary = carry_out(experiment, root=out, source=source, backend=name, progress=progress)
+    summary = carry_out(experiment, root=out, source=source, backend=backend, progress=progress)
     for line in outcome_lines(summary)[1:]:
         click.echo(line)
     click.echo(antennas_line(summary))

@@ -18,26 +18,15 @@ from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
 
 from antennaopt.errors import ClusterError
+from antennaopt.farm import early
 from antennaopt.farm.dask_client import connect_inside, in_thread, page_link, threads_of, within
+from antennaopt.farm.early import SAFE_PATH, WORKER_ENVIRONMENT
 from antennaopt.farm.security import LOOPBACK, host_and_port
 from antennaopt.farm.servers import DEVICES, PRELOAD, FiguresCluster, PrivateFolder, SilentNanny
 from antennaopt.solve.device import usable_cores
 from fdtd.cache_folder import cache_folder
 
 DASHBOARD_PORT = 8787
-
-SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-"""With it Python does not look for modules in the current folder, which may hold files of another user."""
-
-WORKER_ENVIRONMENT = {
-    **SAFE_PATH,
-    "NUMBA_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "DASK_LOGGING__DISTRIBUTED": "critical",
-}
-"""One process a core and one thread a process: libraries must not start threads of their own."""
 
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,
@@ -156,7 +145,8 @@ class OwnScheduler(Cluster):
         dask.config.set(NOT_ONLY_AT_THE_START)
         self._closed = False
         self._scratch = PrivateFolder()
-        with dask.config.set({**SETTINGS, "temporary-directory": self._scratch.name}):
+        starting = {"distributed.worker.multiprocessing-method": early.METHOD} if early.is_any_waiting() else {}
+        with dask.config.set({**SETTINGS, **starting, "temporary-directory": self._scratch.name}):
             try:
                 self._cluster: Any = cluster()
                 self.scheduler = self._cluster.scheduler

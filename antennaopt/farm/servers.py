@@ -29,7 +29,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from distributed import LocalCluster, Nanny, Scheduler, Worker
+from distributed import LocalCluster, Nanny, Scheduler, Status, Worker
 from distributed.http.routing import RoutingApplication
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPServerRequest
@@ -37,6 +37,7 @@ from tornado.netutil import bind_sockets
 from tornado.routing import Router
 from tornado.web import ErrorHandler
 
+from antennaopt.farm import early
 from antennaopt.farm.security import LOOPBACK
 from antennaopt.solve.device import SHARED_BY
 
@@ -245,6 +246,14 @@ class SilentNanny(Nanny):
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings, worker_class=SilentWorker)
 
+    async def instantiate(self) -> Status:
+        """Start the worker process, in one that waits for its number where there is one."""
+        before = early.NUMBER.set(self.name)
+        try:
+            return await super().instantiate()
+        finally:
+            early.NUMBER.reset(before)
+
 
 PAGES = "distributed.dashboard.scheduler"
 """Module of the dashboard's pages, which takes half a second to import."""
@@ -300,21 +309,14 @@ def dask_setup(worker: Any) -> None:
         uuids, place = devices.split(","), int(worker.name)
         own = uuids[place] if place < len(uuids) else ""
         os.environ["CUDA_VISIBLE_DEVICES"], os.environ[SHARED_BY] = own, str(uuids.count(own))
-    if devices and os.environ["CUDA_VISIBLE_DEVICES"]:
-        Thread(target=_start_device, name="device", daemon=True).start()
+    if devices and os.environ["CUDA_VISIBLE_DEVICES"] and not early.is_device_starting():
+        Thread(target=early.start_device, name="device", daemon=True).start()
     gc.freeze()
     gc.set_threshold(*COLLECT_RARELY)
     keep_freed_memory()
     atexit.register(_exit_once_closed)
     with suppress(OSError):  # already the leader of a group of its own
         os.setsid()
-
-
-def _start_device() -> None:
-    """Import what solves and start the device while the worker connects to its scheduler, which then asks for both."""
-    with suppress(Exception):  # it asks again, and says what is wrong
-        import_module("antennaopt.solve.evaluate")
-        import_module("fdtd.backends.cuda").device().free_bytes()
 
 
 _closed: list[str] = []  # names of this process's workers that were closed

@@ -1,0 +1,218 @@
+"""Worker processes that are started before the driver's imports: taken by the farm, and never left over."""
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import farm_solvers
+import psutil
+import pytest
+from farm_solvers import jobs
+from waiting import SAFETY_S, wait_until
+
+from antennaopt.farm import dask_pool, early
+from antennaopt.farm.clusters import ClusterSettings
+from antennaopt.farm.dask_pool import DaskFarm
+from fdtd.backends.cuda import present
+from fdtd.schemes.machine import HOPPER
+
+PROGRAM = Path(sysconfig.get_path("scripts")) / "antennaopt"
+QUICKSTART = Path(__file__).parents[2] / "experiments" / "quickstart.toml"
+SMALL = ["--set", "evolution.population=4", "--set", "evolution.generations=2", "--set", "solver.cell=0.6 mm",
+         "--set", "certificate.mode=off", "--backend", "cpu", "--no-cache"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def none_left():
+    yield
+    early.end_waiting()
+
+
+def waiting():
+    """Return the processes that wait, by worker."""
+    return {number: one.process.pid for number, one in early._processes.items()}
+
+
+def started(*arguments, **environment):
+    return subprocess.Popen(
+        [PROGRAM, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, **environment},
+    )
+
+
+def of_session(leader):
+    """Return what a command left running, its children's children too."""
+    found = []
+    for one in psutil.process_iter():
+        try:
+            if os.getsid(one.pid) == leader and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(one.pid)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            pass
+    return found
+
+
+def until_it_has_started_one(run):
+    def there():
+        assert run.poll() is None, run.communicate()
+        return any(early.__name__ in " ".join(one.cmdline()) for one in psutil.Process(run.pid).children())
+
+    wait_until(there, "the first worker process")
+
+
+def farm(workers=2, **plan):
+    cluster = ClusterSettings(workers=workers, dashboard=False)
+    return DaskFarm(farm_solvers.solve, family="test", plan=plan, cluster=cluster)
+
+
+def test_a_farm_takes_them_and_starts_what_is_missing():
+    early.start(1)
+    first = waiting()[0]
+    with farm(workers=2) as two:
+        pids = two.ask(os.getpid)
+        assert waiting() == {}
+        assert first in pids and len(set(pids)) == 2
+        assert [outcome["status"] for _, outcome in two.run([jobs(3)])] == ["ok"] * 3
+    assert not psutil.pid_exists(first)
+
+
+def test_one_that_has_died_is_replaced():
+    early.start(1)
+    dead = early._processes[0].process
+    dead.kill()
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
+    with farm(workers=1) as one:
+        (pid,) = one.ask(os.getpid)
+    assert pid != dead.pid
+
+
+def test_a_worker_that_dies_is_started_again_by_its_nanny():
+    """The second life is a process of its own: nothing waits any more."""
+    early.start(1)
+    with farm(workers=1, kill_at=1.0) as one:
+        (before,) = one.ask(os.getpid)
+        os.kill(before, signal.SIGKILL)
+        assert [outcome["status"] for _, outcome in one.run([jobs(1)])] == ["ok"]
+        (after,) = one.ask(os.getpid)
+    assert after != before
+
+
+def test_they_have_the_environment_of_the_moment_they_are_taken(monkeypatch):
+    early.start(1)
+    monkeypatch.setenv("SET_LATER", "yes, \udce9")
+    with farm(workers=1) as one:
+        assert one.ask(os.getenv, "SET_LATER") == ["yes, \udce9"]
+        assert one.ask(os.getenv, "OMP_NUM_THREADS") == ["1"]
+        assert one.ask(os.getenv, "PYTHONSAFEPATH") == ["1"]
+        assert one.ask(os.getenv, "CUDA_VISIBLE_DEVICES") == [os.environ.get("CUDA_VISIBLE_DEVICES")]
+
+
+def test_each_worker_is_the_process_that_started_its_device(monkeypatch):
+    """Three processes, each told of another device, become the workers of these devices."""
+    found = tuple(present.Found(uuid=f"GPU-{place}", name="toy", limits=HOPPER) for place in range(3))
+    monkeypatch.setattr(present, "devices", lambda: found)
+    monkeypatch.setattr(dask_pool, "capacity", farm_solvers.capacity)
+    early.start(1)
+    early.prepare("auto", backend="cuda", in_space=False)
+    told = {pid: f"GPU-{number}" for number, pid in waiting().items()}
+    assert len(told) == 3
+    cluster = ClusterSettings(dashboard=False)
+    with DaskFarm(
+        farm_solvers.solve_on_device, family="test", plan={"nr": 20, "nz": 30}, backend="cuda", cluster=cluster
+    ) as three:
+        pids, seen = three.ask(os.getpid), three.ask(os.getenv, "CUDA_VISIBLE_DEVICES")
+        assert three.ask(early.is_device_starting) == [True] * 3
+    assert dict(zip(pids, seen, strict=True)) == told
+
+
+@pytest.mark.parametrize(("workers", "count"), [(1, 1), (3, 3), ({"cpu": 2}, 1)])
+def test_as_many_as_the_cluster_has_workers(workers, count):
+    early.start(1)
+    first = waiting()
+    early.prepare(workers, backend="cpu", in_space=False)
+    assert len(waiting()) == count
+    assert first.items() <= waiting().items()
+    early.start(1)
+    assert waiting() == first, "those that are too many are ended"
+
+
+def test_without_devices_the_message_is_left_to_the_farm(monkeypatch):
+    def none():
+        raise present.DeviceError("no device")
+
+    monkeypatch.setattr(present, "devices", none)
+    early.start(1)
+    early.prepare("auto", backend="cuda", in_space=False)
+    assert len(waiting()) == 1
+
+
+def test_a_run_uses_the_process_that_it_started_first(tmp_path):
+    run = started("run", QUICKSTART, *SMALL, "--workers", "1", "--out", tmp_path)
+    until_it_has_started_one(run)
+    (early_one,) = (one.pid for one in psutil.Process(run.pid).children() if early.__name__ in " ".join(one.cmdline()))
+    run.stderr.readline()  # the run folder: workers are there
+    workers = [one.pid for one in psutil.Process(run.pid).children() if "--multiprocessing-fork" in one.cmdline()]
+    assert workers == [early_one]
+    os.killpg(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=SAFETY_S)
+    assert run.returncode == 130, err
+    assert not psutil.pid_exists(early_one)
+    assert of_session(run.pid) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--set", "solver.cell=-1 mm"], "solver.cell"),
+        (["--set", "seed=1", "--set", "nonsense.a=1"], "nonsense"),
+        (["--backend", "cuda"], "--backend cuda"),
+    ],
+)
+def test_nothing_is_left_over_of_a_file_that_is_refused(tmp_path, given, words):
+    run = started("run", QUICKSTART, *SMALL, *given, "--out", tmp_path, CUDA_VISIBLE_DEVICES="")
+    out, err = run.communicate(timeout=SAFETY_S)
+    assert (run.returncode in (2, 5), out) == (True, "")
+    assert words in err and len(err.splitlines()) == 1
+    assert of_session(run.pid) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_nothing_is_left_over_of_a_command_that_is_interrupted_in_its_start(tmp_path, number, code):
+    run = started("run", QUICKSTART, *SMALL, "--out", tmp_path)
+    until_it_has_started_one(run)
+    os.killpg(run.pid, number)
+    out, err = run.communicate(timeout=SAFETY_S)
+    assert (run.returncode, out) == (code, "")
+    assert len(err.strip().splitlines()) == 1, err
+    assert of_session(run.pid) == []
+
+
+def test_a_killed_driver_leaves_none(tmp_path):
+    run = started("run", QUICKSTART, *SMALL, "--out", tmp_path)
+    until_it_has_started_one(run)
+    run.kill()
+    run.wait()
+    wait_until(lambda: of_session(run.pid) == [], "the end of the worker process")
+
+
+@pytest.mark.parametrize("given", [["--dry-run"], ["--scheduler", "tcp://192.0.2.1:8786"]])
+def test_none_is_started_where_none_is_needed(tmp_path, monkeypatch, given):
+    from antennaopt.cli import main
+
+    monkeypatch.setattr(early, "_started", None)
+    code = main(["run", str(QUICKSTART), *SMALL, *given, "--out", str(tmp_path / "runs")])
+    assert code == (0 if "--dry-run" in given else 2), "the second is refused for want of certificates"
+
+
+def test_imports_of_a_waiting_process_are_those_of_a_worker():
+    """What a worker would import after its start is there before: Dask, the solver, the task."""
+    code = "import sys; from antennaopt.farm import early; early._import(*early.SOLVING); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {*early.SOLVING, "distributed.nanny", "fdtd.axisymmetric.simulation"} <= set(done.stdout.split())
