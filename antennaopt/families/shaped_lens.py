@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from antennaopt.families.family import LENS_BASE, Designs, Family, dielectric, numbered, on_feed, stack
+from antennaopt.families.monotone import monotone_cubics
 from antennaopt.families.parameters import FEED, AtLeast, Orders, Part, entries, length, material
 from antennaopt.families.shapes import Outline, curve
 from fdtd.axisymmetric.scene import Scene, polar_profile
@@ -20,13 +21,11 @@ _SAMPLES = 33  # a piece; between two the surface is 0.1 um further out at most
 
 def profile(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
     """Angles from the axis, rad (pieces + 1,), and cubics of R between, m (4, pieces, batch), highest power first."""
-    from scipy.interpolate import PchipInterpolator
-
     radii = numbered(designs, "lens.radii")
     theta = np.linspace(0.0, np.pi / 2, len(radii))
     mirrored = np.concatenate([radii[:0:-1], radii])
-    cubic = PchipInterpolator(np.concatenate([-theta[:0:-1], theta]), mirrored, axis=0)
-    return theta, np.asarray(cubic.c)[:, len(theta) - 1 :]
+    cubics = monotone_cubics(np.concatenate([-theta[:0:-1], theta]), mirrored)
+    return theta, cubics[:, len(theta) - 1 :]
 
 
 def _reach(theta: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

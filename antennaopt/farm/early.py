@@ -58,7 +58,7 @@ the C library may move its table while the device's driver reads it in another t
 NUMBER: ContextVar[Any] = ContextVar("NUMBER", default=None)
 """Number of the worker that a nanny is starting: its device is that of the process with the number."""
 
-SOLVING = ("numpy", "antennaopt.solve.evaluate", "antennaopt.farm.servers", "antennaopt.farm.task", "scipy.interpolate")
+SOLVING = ("numpy", "antennaopt.solve.evaluate", "antennaopt.farm.servers", "antennaopt.farm.task")
 """Modules that a worker needs until its first batch is solved."""
 
 _HEADER = struct.Struct("<I")
