@@ -48,6 +48,15 @@ class Watch(SchedulerPlugin):
             self.timeline.add(msg)
 
 
+def add_watch(dask_scheduler: Scheduler) -> None:
+    """Let a scheduler keep the events of the study for the page, and serve the gauges; a second call does nothing."""
+    if Watch.name not in dask_scheduler.plugins:
+        watch = Watch()
+        dask_scheduler.add_plugin(watch)
+        with suppress(ImportError):
+            _add_gauges(watch)
+
+
 def add_page(dask_scheduler: Scheduler) -> bool:
     """Put the page and the gauges on a scheduler; a second call does nothing.
 
@@ -57,12 +66,10 @@ def add_page(dask_scheduler: Scheduler) -> bool:
     Returns:
         Whether it serves the page: not without Bokeh or with no dashboard.
     """
-    if Watch.name in dask_scheduler.plugins:
-        return _serves(dask_scheduler)
-    watch = Watch()
-    dask_scheduler.add_plugin(watch)
-    with suppress(ImportError):
-        _add_gauges(watch)
+    add_watch(dask_scheduler)
+    watch: Any = dask_scheduler.plugins[Watch.name]
+    if hasattr(watch, "page"):
+        return True
     if not _has_dashboard(dask_scheduler):
         return False
     from distributed.dashboard.core import BokehApplication
@@ -73,16 +80,12 @@ def add_page(dask_scheduler: Scheduler) -> bool:
     application = BokehApplication({PAGE: page}, dask_scheduler, prefix="/", template_variables=variables)
     dask_scheduler.http_application.add_application(application)
     application.initialize(dask_scheduler.loop)
-    watch.page = application  # type: ignore[attr-defined] - kept alive with the scheduler
+    watch.page = application  # kept alive with the scheduler
     return True
 
 
 def _has_dashboard(scheduler: Scheduler) -> bool:
     return any(type(one).__name__ == "DaskBokehTornado" for one in scheduler.http_application.applications)
-
-
-def _serves(scheduler: Scheduler) -> bool:
-    return hasattr(scheduler.plugins[Watch.name], "page")
 
 
 def page(scheduler: Scheduler, extra: Mapping[str, Any], document: Any) -> None:

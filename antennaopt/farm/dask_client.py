@@ -14,7 +14,7 @@ from distributed import Client
 from distributed.security import Security
 
 from antennaopt.errors import ClusterError
-from antennaopt.farm.dashboard import PAGE, add_page
+from antennaopt.farm.dashboard import PAGE, add_page, add_watch
 
 PAUSE_S = 0.5
 
@@ -114,11 +114,17 @@ def in_thread(action: Callable[[], Any]) -> threading.Thread:
     return thread
 
 
-def page_link(client: Client, dashboard: str | None) -> str | None:
-    """Put our page on a scheduler's dashboard and return its link; the dashboard's own where it cannot be put."""
+def page_link(client: Client, dashboard: str | None, *, later: bool = False) -> str | None:
+    """Put our page on a scheduler's dashboard and return its link; the dashboard's own where it cannot be put.
+
+    Args:
+        client: Of the scheduler.
+        dashboard: Where it is; None where there is none.
+        later: Whether the scheduler puts the page there itself, when it is first requested.
+    """
     served: list[Any] = []
-    within(5.0, lambda: served.append(client.run_on_scheduler(add_page)))
-    return urljoin(dashboard, PAGE) if dashboard and served == [True] else dashboard
+    within(5.0, lambda: served.append(client.run_on_scheduler(add_watch if later else add_page)))
+    return urljoin(dashboard, PAGE) if dashboard and (later or served == [True]) else dashboard
 
 
 def publish(client: Client, topic: str, event: Mapping[str, Any]) -> None:

@@ -159,12 +159,12 @@ class OwnScheduler(Cluster):
             except BaseException:  # a signal: jobs and processes must not be left behind
                 self.close()
                 raise
-        self.dashboard_link = page_link(self.client, self._dashboard() if dashboard else None)
+        self.dashboard_link = page_link(
+            self.client, self._dashboard() if dashboard else None, later=getattr(self._cluster, "has_pages", False)
+        )
 
     def _dashboard(self) -> str | None:
-        """Return where the dashboard is, once it is there; on loopback, wherever the scheduler itself listens."""
-        shown = getattr(self._cluster, "shown", None)
-        within(CLOSE_S, shown and (lambda: self._cluster.sync(shown)))
+        """Return where the dashboard is; on loopback, wherever the scheduler itself listens."""
         return f"http://{LOOPBACK}:{self._cluster.scheduler.http_server.port}/"
 
     @property

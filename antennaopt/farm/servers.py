@@ -9,7 +9,6 @@ Their files lie in a private folder, which is removed when its owner has ended.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import ctypes
 import fcntl
@@ -20,9 +19,9 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -140,20 +139,24 @@ _PLACE = re.compile(r"(?P<name>\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 class Figures(Router):
     """Passes requests on to an application that ask for figures, under a name of this machine; others are refused."""
 
-    def __init__(self, application: RoutingApplication, hosts: Iterable[str] = ()) -> None:
+    def __init__(
+        self, application: RoutingApplication, hosts: Iterable[str] = (), prepare: Callable[[], None] = lambda: None
+    ) -> None:
         """Guard an application.
 
         Args:
             application: Of a scheduler.
             hosts: Names, in addition to `HOSTS`, under which it answers.
+            prepare: Called before a request is passed on.
         """
-        self._application = application
+        self._application, self._prepare = application, prepare
         self._named = frozenset(host.lower() for host in hosts)
 
     def find_handler(self, request: HTTPServerRequest, **more: Any) -> Any:
         """Return what answers a request."""
         status = refusal(request, self._named)
         if status is None:
+            self._prepare()
             return self._application.find_handler(request, **more)
         return self._application.get_handler_delegate(request, ErrorHandler, {"status_code": status})
 
@@ -195,16 +198,27 @@ class FiguresScheduler(Scheduler):
             settings: As Dask's takes them.
         """
         self._dashboard_hosts = tuple(dashboard_hosts)
+        self._shows_on_request = False
         super().__init__(*given, **settings)
         if self.http_application.applications:
             self._leave_figures()
 
-    def show_figures(self) -> None:
-        """Serve the pages of a scheduler that was made without them; `PAGES` is imported already."""
+    def show_on_request(self) -> None:
+        """Serve the pages of a scheduler that was made without them from the first request on."""
+        self._shows_on_request = True
+
+    def _show_requested(self) -> None:
+        """Import the pages, which takes half a second, and Bokeh with them."""
+        if not self._shows_on_request:
+            return
+        self._shows_on_request = False
         from distributed.dashboard.scheduler import connect
+
+        from antennaopt.farm.dashboard import add_page
 
         connect(self.http_application, self.http_server, self)
         self._leave_figures()
+        add_page(dask_scheduler=self)
 
     def _leave_figures(self) -> None:
         from distributed.dashboard.scheduler import template_variables
@@ -225,7 +239,9 @@ class FiguresScheduler(Scheduler):
             sockets = bind_sockets(int(port), address=host or LOOPBACK)
         except OSError:
             sockets = bind_sockets(0, address=host or LOOPBACK)
-        self.http_server = HTTPServer(Figures(self.http_application, self._dashboard_hosts))
+        self.http_server = HTTPServer(
+            Figures(self.http_application, self._dashboard_hosts, prepare=self._show_requested)
+        )
         self.http_server.add_sockets(sockets)
         self.http_server.address, self.http_server.port = sockets[0].getsockname()[:2]
         self.services["dashboard"] = self.http_server
@@ -255,34 +271,21 @@ class SilentNanny(Nanny):
             early.NUMBER.reset(before)
 
 
-PAGES = "distributed.dashboard.scheduler"
-"""Module of the dashboard's pages, which takes half a second to import."""
-
-
 class FiguresCluster(LocalCluster):
-    """Dask's local cluster with a `FiguresScheduler`, whose pages are imported while worker processes start."""
+    """Dask's local cluster with a `FiguresScheduler`, whose pages are imported when the first of them is requested."""
 
-    _pages: asyncio.Task[None] | None = None
+    has_pages = False
+    """Whether the dashboard has pages: not without Bokeh."""
 
     async def _start(self) -> None:
         spec = self.scheduler_spec or {}
         options = spec.get("options", {})
         self.scheduler_spec = {**spec, "cls": FiguresScheduler, "options": {**options, "dashboard": False}}
         await super()._start()
-        if options.get("dashboard"):
-            self._pages = asyncio.create_task(self._show())
-
-    async def _show(self) -> None:
-        with suppress(ImportError):  # without Bokeh there are none
-            await asyncio.to_thread(import_module, PAGES)
+        self.has_pages = bool(options.get("dashboard")) and find_spec("bokeh") is not None
+        if self.has_pages:
             scheduler: Any = self.scheduler
-            if scheduler.status.name == "running":
-                scheduler.show_figures()
-
-    async def shown(self) -> None:
-        """Wait for the dashboard's pages."""
-        if self._pages is not None:
-            await self._pages
+            scheduler.show_on_request()
 
 
 def keep_freed_memory() -> None:

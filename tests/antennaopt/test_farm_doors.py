@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 import stat
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ import psutil
 import pytest
 from distributed.comm.registry import backends
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+from waiting import SAFETY_S
 
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
@@ -214,3 +216,34 @@ def test_without_a_name_nothing_is_answered():
     assert refusal(request) == 403
     request.headers["Host"] = "localhost"
     assert refusal(request) is None
+
+
+PAGES = """
+import sys, urllib.error, urllib.request
+from antennaopt.farm.dashboard import Watch
+from antennaopt.farm.local import LocalWorkers
+
+def code(link, **headers):
+    try:
+        return urllib.request.urlopen(urllib.request.Request(link, headers=headers)).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+if __name__ == "__main__":
+    cluster = LocalWorkers(1)
+    link = cluster.dashboard_link
+    print(link.endswith("/antennaopt"), "bokeh" in sys.modules)
+    event = {"event": "progress", "generation": 0, "to_solve": 9, "solved": 7, "seconds": 1.0, "counts": {"ok": 7}}
+    event |= {"busy": {}, "devices": {}}
+    client = cluster.client
+    client.sync(client.scheduler.log_event, topic="antennaopt-study", msg=event)
+    print(code(link, Host="elsewhere.example"), "bokeh" in sys.modules)
+    print(code(link), "bokeh" in sys.modules, cluster.scheduler.plugins[Watch.name].timeline.evaluations)
+    cluster.close()
+"""
+
+
+def test_pages_are_imported_for_the_first_request_that_is_answered():
+    """They take half a second of a run's start, and most runs are never looked at. Events of before are there."""
+    done = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, text=True, timeout=SAFETY_S)
+    assert done.stdout.splitlines() == ["True False", "403 False", "200 True 7"], done.stderr
