@@ -8,6 +8,7 @@ import json
 import math
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -60,6 +61,8 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     required()  # a name that is not known is refused before anything runs
+    sys.dont_write_bytecode = False  # hundreds of processes start in tests; without bytecode each compiles our text
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["ANTENNAOPT_CACHE"] = "off"  # nothing that a user has solved may reach a test, nor the other way round
     share_emulation_builds(config)
     path = config.getoption("--validation")
