@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import finished, kill_once
+from driver_processes import kill_once, resumed, undisturbed
 
 POPULATION = 10
 ALGORITHMS = ("ga", "cmaes", "cmaes+refit")
@@ -32,7 +32,7 @@ def begun(name):
 def quiet(request, tmp_path_factory):
     """An algorithm, and its run that nothing happened to."""
     root = tmp_path_factory.mktemp(request.param)
-    return request.param, finished("run", root, json.dumps({"sleep_s": 0.0}), *begun(request.param), "--serial")
+    return request.param, undisturbed(root, *begun(request.param))
 
 
 def test_the_run_has_both_levels(quiet):
@@ -56,7 +56,7 @@ def test_killed_on_any_level_it_is_resumed_to_the_same_bits(quiet, tmp_path, gen
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(algorithm))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
     assert len(bits.rows(folder)) == (rows["generation"] < generation).sum()
-    finished("resume", folder)
+    resumed(folder, workers=generation == 4)
     bits.assert_equal(folder, whole)
 
 

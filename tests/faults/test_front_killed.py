@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import finished, kill_once
+from driver_processes import kill_once, resumed, undisturbed
 
 HERE = Path(__file__).parent
 AIMS = [{"metric": "directivity_dbi", "aim": "largest"}, {"metric": "diameter_mm", "aim": "least"}]
@@ -37,7 +37,7 @@ def begun(algorithm):
 def quiet(request, tmp_path_factory):
     """An algorithm, and its run that nothing happened to."""
     root = tmp_path_factory.mktemp(request.param)
-    return request.param, finished("run", root, json.dumps({"sleep_s": 0.0}), *begun(request.param), "--serial")
+    return request.param, undisturbed(root, *begun(request.param))
 
 
 @pytest.mark.parametrize("generation", [1, 3])
@@ -53,7 +53,7 @@ def test_killed_in_a_generation_it_is_resumed_to_the_same_bits(quiet, tmp_path, 
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(algorithm))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
     assert len(bits.rows(folder)) == POPULATION * generation
-    finished("resume", folder)
+    resumed(folder, workers=generation == 3)
     bits.assert_equal(folder, whole)
 
 

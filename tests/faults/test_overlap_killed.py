@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import finished, kill_once
+from driver_processes import kill_once, resumed, undisturbed
 
 POPULATION = 24
 EVOLUTION = {"population": POPULATION, "generations": 4, "overlap": True, "stop": {"goals": False}}
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return finished("run", tmp_path_factory.mktemp("whole"), json.dumps({"sleep_s": 0.0}), *BEGUN, "--serial")
+    return undisturbed(tmp_path_factory.mktemp("whole"), *BEGUN)
 
 
 @pytest.mark.parametrize("solved", [POPULATION - 1, POPULATION + 3, 2 * POPULATION - 2])
@@ -30,7 +30,7 @@ def test_killed_anywhere_it_is_resumed_to_the_same_bits(whole, tmp_path, solved)
     plan, gate = cheap_lens.gated(tmp_path, solved)
     kill_once(lambda: cheap_lens.reached(gate, solved), gate, "run", tmp_path, json.dumps(plan), *BEGUN)
     (folder,) = (tmp_path / "cheap_lens").iterdir()
-    finished("resume", folder)
+    resumed(folder, workers=solved == POPULATION + 3)
     bits.assert_equal(folder, whole)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import finished, kill_once
+from driver_processes import kill_once, resumed, undisturbed
 
 POPULATION = 10
 RUNS = {
@@ -37,7 +37,7 @@ def begun(name):
 def quiet(request, tmp_path_factory):
     """A kind of run, and its run that nothing happened to."""
     root = tmp_path_factory.mktemp(request.param)
-    return request.param, finished("run", root, json.dumps({"sleep_s": 0.0}), *begun(request.param), "--serial")
+    return request.param, undisturbed(root, *begun(request.param))
 
 
 def test_the_end_is_polished(quiet):
@@ -69,7 +69,7 @@ def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, before_
 
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(name))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
-    finished("resume", folder)
+    resumed(folder, workers=(before_the_end, solved) == (2, 5))
     bits.assert_equal(folder, whole)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import finished, kill_once
+from driver_processes import kill_once, resumed, undisturbed
 
 POPULATION = 10
 RUNS = ("ga", "de")
@@ -29,7 +29,7 @@ def begun(algorithm):
 def quiet(request, tmp_path_factory):
     """An algorithm, its run that nothing happened to, and its first generation after the first that starts again."""
     root = tmp_path_factory.mktemp(request.param)
-    folder = finished("run", root, json.dumps({"sleep_s": 0.0}), *begun(request.param), "--serial")
+    folder = undisturbed(root, *begun(request.param))
     again = bits.rows(folder).query("operator == 'restart'")
     return request.param, folder, int(again["generation"].min())
 
@@ -56,7 +56,7 @@ def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, later, 
 
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(name))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
-    finished("resume", folder)
+    resumed(folder, workers=later == 1)
     bits.assert_equal(folder, whole)
 
 

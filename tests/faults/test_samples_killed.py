@@ -8,7 +8,7 @@ import json
 import bits
 import cheap_lens
 import pytest
-from driver_processes import finished, kill_once
+from driver_processes import kill_once, resumed, undisturbed
 
 ALGORITHMS = ("ga", "cmaes")
 GOALS = {
@@ -28,7 +28,7 @@ def begun(algorithm):
 def quiet(request, tmp_path_factory):
     """An algorithm, and its run that nothing happened to."""
     root = tmp_path_factory.mktemp(request.param)
-    return request.param, finished("run", root, json.dumps({"sleep_s": 0.0}), *begun(request.param), "--serial")
+    return request.param, undisturbed(root, *begun(request.param))
 
 
 @pytest.mark.parametrize(("generation", "more"), [(1, 4), (2, 17)])
@@ -47,7 +47,7 @@ def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, generat
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(algorithm))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
     assert len(bits.rows(folder)) == (rows["generation"] < generation).sum()
-    finished("resume", folder)
+    resumed(folder, workers=generation == 2)
     bits.assert_equal(folder, whole)
     yields = sorted(path.name for path in (whole / "tolerance").glob("*.json"))
     for name in yields:
@@ -63,6 +63,6 @@ def test_killed_after_the_search_the_yields_are_computed_again(quiet, tmp_path):
     kill_once(lambda: cheap_lens.reached(gate, after), gate, "run", tmp_path, json.dumps(plan), *begun(algorithm))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
     assert len(list((folder / "tolerance").glob("*.json"))) == 1
-    finished("resume", folder)
+    resumed(folder, workers=False)
     bits.assert_equal(folder, whole)
     assert len(list((folder / "tolerance").glob("*.json"))) == 3
