@@ -117,6 +117,7 @@ template <class T> const T &min(const T &a, const T &b) { return b < a ? b : a; 
 // What fdtd/kernels/intrinsics.cuh spells in PTX.
 inline unsigned char *shared_base() { return host::shared_of(host::now->rank); }
 inline void copy_16_bytes(void *shared, const void *global) { host::copy(shared, global, 16); }
+inline void copy_4_bytes(void *shared, const void *global) { host::copy(shared, global, 4); }
 inline void prefetch(const void *) {}
 inline bool all_lanes(bool condition) {
     bool all = condition;

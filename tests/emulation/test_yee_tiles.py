@@ -17,7 +17,7 @@ from fdtd.backends.cuda.formula_text import stencil_text
 from fdtd.backends.cuda.yee_choice import groups, plan_tiles, unposed
 from fdtd.backends.cuda.yee_packing import pack
 from fdtd.errors import Unsuitable
-from fdtd.schemes.machine import HOPPER
+from fdtd.schemes.machine import HOPPER, Limits
 from fdtd.schemes.trapezoidal.yee import plan_yee, steady
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Problem, Records
@@ -33,11 +33,11 @@ LARGE = {"PITCH": 264, "LONGEST": 258}
 LARGE |= {f"{name}{axis}": n for axis in "XYZ" for name, n in (("N", 256), ("END_", 256), ("LOW_", 10), ("HIGH_", 10))}
 
 
-def stepped(problem: Problem, scheme: str, **tuning: Any) -> tuple[Records, np.ndarray]:
+def stepped(problem: Problem, scheme: str, limits: Limits = HOPPER, **tuning: Any) -> tuple[Records, np.ndarray]:
     """Records and box samples."""
     blocks: list[np.ndarray] = []
     keep = [lambda first, block: blocks.append(block.copy())]
-    (found,) = yee.run_batch([problem], keep, final=True, scheme=scheme, on=HostDevice(), **tuning)
+    (found,) = yee.run_batch([problem], keep, final=True, scheme=scheme, on=HostDevice(limits), **tuning)
     return found, np.concatenate(blocks)
 
 
@@ -62,6 +62,16 @@ def test_bits_are_those_of_one_step(case: dict, tuning: dict[str, int]) -> None:
     assert_as_the_oracle(problem, found, taken, "float32")
 
 
+def test_memories_along_y_need_not_be_on_chip() -> None:
+    """A block of a device with less shared memory keeps them in device memory, next to those along z."""
+    problem = random_problem(**SEVERAL, steps=8)
+    plan = plan_yee(pack(problem, "float32").counts, 4, HOPPER, rows=8, blocks=5)
+    small = replace(HOPPER, shared_bytes=plan.shared_bytes - 1)
+    assert plan.y_on_chip and not plan_yee(plan.lattice, 4, small, rows=8, blocks=5).y_on_chip
+    found, _ = stepped(problem, "trapezoidal", small, rows=8, blocks=5)
+    np.testing.assert_array_equal(found.final, stepped(problem, "one_step")[0].final)
+
+
 def test_a_lattice_that_settles_keeps_the_fields_of_its_last_look() -> None:
     problem = replace(random_problem(**CASES["closed"], steps=45), source=None)
     problem = replace(problem, sampling=replace(problem.sampling, decay=0.95))
@@ -75,7 +85,7 @@ def test_they_are_chosen_where_they_save_more_than_compiling_them_costs() -> Non
     """Cells times steps, lattices that tiles fill, samples seldom or at even steps, few edges, single precision."""
     counts = LARGE | {"STEPS": 80_000, "RECORD_EVERY": 4, "SOURCES": 30, "PROBES": 30}
     plan = plan_tiles(counts, "float32", HOPPER)
-    assert plan is not None and plan.stored == pytest.approx(450, rel=0.02)
+    assert plan is not None and plan.stored == pytest.approx(461, rel=0.01)
     assert plan_tiles(counts, "float64", HOPPER) is None
     assert plan_tiles(counts, "float32", replace(HOPPER, capability=80)) is None
     for change in ({"STEPS": 60_000}, {"RECORD_EVERY": 1}, {"RECORD_EVERY": 3}, {"SOURCES": 300}):
@@ -94,7 +104,7 @@ def test_a_large_lattice_among_others_is_stepped_alone() -> None:
 
 
 def test_a_tiling_that_is_none_is_refused() -> None:
-    for tuning in ({"rows": 3}, {"stages": 2}, {"stride": 64}, {"stride": 21}, {"stride": 0}):
+    for tuning in ({"rows": 3}, {"stages": 2}, {"stride": 64}, {"stride": 22}, {"stride": 0}):
         with pytest.raises(Unsuitable, match="tiles"):
             plan_yee(LARGE, 4, HOPPER, **tuning)
 
@@ -103,12 +113,12 @@ def test_pieces_have_every_plane_of_every_tile_once() -> None:
     """Blocks have the same work to 2 %, by weights of tiles and planes in layers."""
     plan = plan_yee(LARGE, 4, HOPPER)
     seen = np.zeros((plan.tiles[0] * plan.tiles[1], 256), int)
-    work, (weights, sums) = [], plan._weights()
+    work, (weights, layered) = [], plan._weights()
     for pieces in plan.pieces():
         for tile, first, end in pieces:
             assert first < end
             seen[tile, first:end] += 1
-        work.append(sum(weights[tile] * (4 + sums[end] - sums[first]) for tile, first, end in pieces))
+        work.append(sum(weights[tile] * (4 + end - k) + 0.53 * (layered[end] - layered[k]) for tile, k, end in pieces))
     assert (seen == 1).all()
     assert len(work) == HOPPER.multiprocessors
     assert plan.tiles[0] * plan.stride + 2 >= 256

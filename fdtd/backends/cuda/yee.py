@@ -87,7 +87,7 @@ class Batch(Recorded):
             self._plan = tiles.plan_yee(one.counts, np.dtype(precision).itemsize, device.limits, **tuning)
             text = flatten("schemes/trapezoidal/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
             stepper, settings["PLANES_TOGETHER"] = tiles.steady(text), "1"
-            antennas = [twice(one, self._plan.kept)]
+            antennas = [twice(one, self._plan.memories, self._plan.kept)]
         else:
             self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
             stepper = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
@@ -320,20 +320,15 @@ def antenna_bytes(
     nx, ny, nz = (count + 2 for count in shape)
     row, slots, size = nx + 8, 2 * layers + 1, np.dtype(precision).itemsize
     memories = 4 * (ny * nz * slots + nz * slots * row + slots * ny * row)
-    places, kept = 1, 0
+    fields, kept = 6 * nz * ny * row, 0
     try:  # chains of blocks keep places of their own
         memories += sum(plan_unposed(shape, layers, precision, limits).memories.values())
     except Unsuitable:
         tiled = plan_tiles(unposed(shape, layers, steps), precision, limits, room)
-        places, kept = (1, 0) if tiled is None else (2, tiled.kept)
+        if tiled is not None:
+            fields, memories, kept = 2 * fields, sum(tiled.memories.values()), tiled.kept
     spectra = 16 * frequencies * 8 * (nx * ny + ny * nz + nz * nx)  # four components on six faces, as if at the ends
-    found = (
-        (places * (6 * nz * ny * row + memories) + kept) * size
-        + 2 * 3 * nz * ny * row
-        + RECORD_BYTES
-        + PORT_BYTES
-        + 24 * steps
-    )
+    found = (fields + memories + kept) * size + 2 * 3 * nz * ny * row + RECORD_BYTES + PORT_BYTES + 24 * steps
     return found + spectra
 
 

@@ -27,7 +27,7 @@ WORTH_TILES = 1.2e12
 """Cells times step limit of a lattice that is worth a text of its own. It takes some 4 s to compile, and half of the
 steps save that where tiles do 39 G cell-steps/s and `one_step` 31."""
 LEAST_STORED = 380.0
-"""Cells that a block must store in the time of a plane of a tile in air: 452 at 256^3 cells, which do 1.33 times the
+"""Cells that a block must store in the time of a plane of a tile in air: 461 at 256^3 cells, which do 1.5 times the
 rate of `one_step`."""
 _SELDOM = 9  # steps between samples; where they are an odd number, passes of one step are no more than one in five
 _MOST_EDGES = 256  # driven or summed: every thread looks for its own among them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -140,15 +140,15 @@ def pitch_of(cells: int) -> int:
     return -(-(cells + 2) // _ROW) * _ROW
 
 
-def twice(packed: Packed, kept: int) -> Packed:
+def twice(packed: Packed, memories: Mapping[str, int], kept: int) -> Packed:
     """Return an antenna as `trapezoidal` has it: two places for fields and memories, components of a plane together.
 
     Args:
         packed: From `pack`.
+        memories: Numbers of the layers' memories, for both places.
         kept: Numbers more, after the last memory.
     """
-    names = ("fields", "psi_x", "psi_y", "psi_z")
-    sizes = packed.sizes | {name: 2 * packed.sizes[name] for name in names}
+    sizes = packed.sizes | {"fields": 2 * packed.sizes["fields"]} | memories
     sizes["psi_z"] += kept
     components, planes, *row = packed.shape
     plane = int(np.prod(row))

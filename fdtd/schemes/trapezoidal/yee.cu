@@ -1,9 +1,9 @@
 // Passes of one or two steps of one lattice: tiles are streamed along z, and a field is read and written once a pass.
 //
 // Settings: those of kernels/yee/parameters.cuh with PLANES_TOGETHER 1; ROWS of a tile, ROW_STRIDE and STRIDE between
-// tiles, TILES_X along x, STAGES; of the lattice ROW_PITCH, LONGEST_AXIS, CELLS_X, LAST_X (END_X), LAYERS_LOW_X,
-// LAYERS_HIGH_X, and so along y and z. A warp a row, two columns a lane. Fields and memories have two places; a pass
-// reads place `turn` and writes the other.
+// tiles, TILES_X along x, STAGES; Y_ON_CHIP 1 where memories along y are in shared memory between the steps; of the
+// lattice ROW_PITCH, LONGEST_AXIS, CELLS_X, LAST_X (END_X), LAYERS_LOW_X, LAYERS_HIGH_X, and so along y and z. A warp a
+// row, two columns a lane. Fields and memories have two places; a pass reads place `turn` and writes the other.
 #include "kernels/intrinsics.cuh"
 #include "schemes/trapezoidal/yee_level.cuh"
 #include "schemes/trapezoidal/yee_pass.cuh"
@@ -14,6 +14,8 @@
 template <int STEPS> __device__ inline void pass(int n, int turn) {
     const int antenna = P.stepped[0], *of_block = P.stepped + 1 + blockIdx.x;
     if (!steps(antenna, n)) return;
+    Signals::prepare();
+    __syncthreads();
 #pragma unroll 1
     for (int piece = __ldg(of_block); piece < __ldg(of_block + 1); ++piece) {
         const int *of_piece = P.stepped + 2 + gridDim.x + 3 * piece;
