@@ -118,7 +118,7 @@ def study(out: Sink, file: Path | None, backend: str, overrides: tuple[str, ...]
       antennaopt bench study --json study.json
       antennaopt bench study experiments/ten_thousand.toml --backend cuda
     """  # noqa: D301 - \b is click's
-    with early.early_workers():
+    with early.early_workers(backend):
         name = chosen_backend(backend, quiet=out.quiet)
         row = _study(file or quickstart(), overrides, name, quiet=out.quiet)
     out.finish([row], _study_table)

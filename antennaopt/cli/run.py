@@ -80,7 +80,7 @@ def run(
     changes += [f"cluster.workers={workers}"] if workers is not None else []
     check_backend(backend)
     evaluations = asked_cache(cache, no_cache)
-    with early.early_workers(here=scheduler is None and not dry_run):
+    with early.early_workers(backend, here=scheduler is None and not dry_run):
         from antennaopt.experiment import load_experiment, read_source
 
         experiment = load_experiment(file, changes)
@@ -298,7 +298,7 @@ def resume(
     if out is not None:
         raise ConfigurationError("--out says where a fork goes; add --fork, or leave it out: a run stays where it is")
     name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    with early.early_workers(here=scheduler is None):
+    with early.early_workers(backend, here=scheduler is None):
         from antennaopt.run.progress import for_terminal
         from antennaopt.run.start import resume as go_on
 
@@ -330,7 +330,7 @@ def demo(out: str, backend: str, quiet: bool) -> None:
     Example:
       antennaopt demo
     """  # noqa: D301 - \b is click's
-    with early.early_workers():
+    with early.early_workers(backend):
         _evolve_quickstart(Path(out), chosen_backend(backend, quiet=quiet), quiet=quiet)
 
 

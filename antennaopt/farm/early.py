@@ -8,6 +8,7 @@ environment. A process that is not taken ends with the context that started it, 
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import multiprocessing.context as contexts
@@ -27,7 +28,7 @@ from threading import Thread
 from typing import Any
 
 from antennaopt.errors import ClusterError
-from antennaopt.solve.device import SHARED_BY, enough_devices, processes_a_device, usable_cores
+from antennaopt.solve.device import SHARED_BY, begin_driver, enough_devices, processes_a_device, usable_cores
 from fdtd.errors import DeviceError
 
 METHOD = "antennaopt-early"
@@ -51,6 +52,10 @@ WORKER_ENVIRONMENT = {
 }
 """One process a core and one thread a process: libraries must not start threads of their own."""
 
+COLLECT_RARELY = (100_000, 20, 20)
+"""Thresholds of the garbage collector. Imports make a hundred thousand objects that stay: looking among them for what
+can go takes a tenth of the time. In a worker an outcome is hundreds of numbers and lists that no cycle holds."""
+
 _SET_LATER = {"MALLOC_TRIM_THRESHOLD_": "65536", "ANTENNAOPT_DEVICES": "", "ANTENNAOPT_WORKER": "", SHARED_BY: "1"}
 """What else a worker's environment gets, by Dask and by `antennaopt.farm.servers`: new names must not come later, since
 the C library may move its table while the device's driver reads it in another thread."""
@@ -58,7 +63,7 @@ the C library may move its table while the device's driver reads it in another t
 NUMBER: ContextVar[Any] = ContextVar("NUMBER", default=None)
 """Number of the worker that a nanny is starting: its device is that of the process with the number."""
 
-SOLVING = ("numpy", "antennaopt.solve.evaluate", "antennaopt.farm.servers", "antennaopt.farm.task")
+SOLVING = ("numpy", "antennaopt.solve.evaluate", "antennaopt.farm.servers", "antennaopt.farm.task", "scipy.linalg")
 """Modules that a worker needs until its first batch is solved."""
 
 _HEADER = struct.Struct("<I")
@@ -90,18 +95,23 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def early_workers(*, here: bool = True) -> Iterator[None]:
+def early_workers(backend: str | None, *, here: bool = True) -> Iterator[None]:
     """Start one worker process now, and end those that no nanny has taken at the end.
 
     Args:
+        backend: As given; of `auto` and `cuda` the driver of the devices begins in this process too.
         here: Whether workers will be processes of this machine, as far as is known; else this does nothing.
     """
+    before = gc.get_threshold()
+    gc.set_threshold(*COLLECT_RARELY)
     if here:
+        begin_driver(backend or "cpu")
         start(1)
     try:
         yield
     finally:
         end_waiting()
+        gc.set_threshold(*before)
 
 
 def start(count: int) -> None:
@@ -272,6 +282,7 @@ def spawn_main(descriptor: int) -> None:
     Args:
         descriptor: Of its end of the socket.
     """
+    gc.set_threshold(*COLLECT_RARELY)
     channel = socket.socket(fileno=descriptor)
     imports = [_begun(_import, *SOLVING)]
     own: dict[str, str] = {}

@@ -127,9 +127,6 @@ DEVICES = "ANTENNAOPT_DEVICES"
 NUMBER = "ANTENNAOPT_WORKER"
 """Environment variable with a local worker's number, set here."""
 
-COLLECT_RARELY = (100_000, 20, 20)
-"""Thresholds of the garbage collector: an outcome is hundreds of numbers and lists that no cycle holds."""
-
 TRIM_THRESHOLD, MMAP_THRESHOLD = (-1, 64 << 20), (-3, 32 << 20)
 """Settings of the C library's `mallopt`: number and bytes."""
 
@@ -315,7 +312,7 @@ def dask_setup(worker: Any) -> None:
     if devices and os.environ["CUDA_VISIBLE_DEVICES"] and not early.is_device_starting():
         Thread(target=early.start_device, name="device", daemon=True).start()
     gc.freeze()
-    gc.set_threshold(*COLLECT_RARELY)
+    gc.set_threshold(*early.COLLECT_RARELY)
     keep_freed_memory()
     atexit.register(_exit_once_closed)
     with suppress(OSError):  # already the leader of a group of its own

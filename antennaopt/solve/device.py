@@ -5,10 +5,13 @@ The driver has no CUDA context; workers are queried.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from threading import Thread
 from typing import Any
 
 from antennaopt.errors import ClusterError, ConfigurationError
@@ -92,6 +95,21 @@ def release_memory() -> None:
         from fdtd.backends import cuda
 
         cuda.device().release()
+
+
+def begin_driver(backend: str) -> None:
+    """Let the CUDA driver begin in a thread, where a backend needs it: that takes a while without the interpreter.
+
+    Args:
+        backend: As given; nothing happens with those that need no device.
+    """
+    if backend in ("auto", "cuda"):
+        Thread(target=_begin_driver, name="driver", daemon=True).start()
+
+
+def _begin_driver() -> None:
+    with suppress(OSError, AttributeError):  # what looks for devices finds out again, and says what is wrong
+        ctypes.CDLL("libcuda.so.1").cuInit(0)
 
 
 def check_backend(name: str) -> None:

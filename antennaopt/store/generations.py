@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from antennaopt.errors import ResumeRefusedError
@@ -75,6 +74,8 @@ def holding(folder: Path, generation: int) -> Path | None:
 
 def generations_in(path: Path) -> list[int]:
     """Return the generations of a file of `evals/`, which are numbered without a gap."""
+    import pyarrow.compute as pc
+
     first = first_generation(path)
     if first < SINGLE:
         return [first]
@@ -127,6 +128,8 @@ def write_generation(folder: Path, generation: int, table: pa.Table) -> Path:
     Raises:
         StorageError: Disk full, no permission; every file is as it was before.
     """
+    import pyarrow.compute as pc
+
     path = folder / generation_file(generation)
     shared = holding(folder, generation) if generation >= SINGLE else None
     if shared is not None:
@@ -215,6 +218,8 @@ def _refuse_gaps(table: pa.Table) -> None:
     Raises:
         ValueError: One does.
     """
+    import pyarrow.compute as pc
+
     for name in NEVER_EMPTY.intersection(table.column_names):
         column = table[name]
         inside = pc.list_flatten(column).null_count if pa.types.is_list(column.type) else 0  # type: ignore[attr-defined]
@@ -255,6 +260,8 @@ def restoring(run: Path) -> str:
 
 def _of(table: pa.Table, generation: int) -> pa.Array:
     """Which rows are of a generation, by the individual's name."""
+    import pyarrow.compute as pc
+
     return pc.starts_with(table["individual"], f"g{generation:04d}-")  # type: ignore[attr-defined]
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, amplitudes, directivity_dbi, joined
 from antennaopt.solve.outcome import Outcome
@@ -183,6 +182,8 @@ def under_other_names(table: pa.Table, names: Sequence[tuple[str, str]], schema:
 
 def in_order(tables: Sequence[pa.Table]) -> pa.Table:
     """Join tables and put their rows in order of individual and frequency."""
+    import pyarrow.compute as pc
+
     if len(tables) == 1:
         return tables[0]
     joined = pa.concat_tables(tables)
@@ -196,6 +197,8 @@ def whole_cuts(table: pa.Table, path: Path) -> pa.Table:
     Raises:
         ResumeRefusedError: One has not; the file is named.
     """
+    import pyarrow.compute as pc
+
     angles, *levels = (pc.list_value_length(table[name]) for name in cut_columns(table.schema))  # type: ignore[attr-defined]
     if not all(angles.equals(one) for one in levels):
         problem = ValueError("a cut has not as many values as angles")

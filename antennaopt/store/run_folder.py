@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from antennaopt.errors import ResumeRefusedError, StorageError
 from antennaopt.solve.outcome import Outcome
@@ -258,6 +257,8 @@ class RunFolder:
 
     def read_generation(self, generation: int, individuals: Collection[str] | None = None) -> list[dict[str, Any]]:
         """Return one generation's rows, or those of some individuals, as plain dicts; empty when it was not written."""
+        import pyarrow.compute as pc
+
         table = self.table_of("evals", generation)
         if table is not None and individuals is not None:
             table = table.filter(pc.is_in(table["individual"], pa.array(list(individuals), pa.string())))  # type: ignore[attr-defined]
@@ -269,6 +270,8 @@ class RunFolder:
 
     def patterns_of(self, individuals: Iterable[str]) -> dict[str, pa.Table | None]:
         """Return `pattern_of` each individual, in order; each file is read once."""
+        import pyarrow.compute as pc
+
         found = dict.fromkeys(individuals)
         for generation, names in groupby(sorted(found, key=generation_of), key=generation_of):
             table = self.table_of("patterns", generation)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from antennaopt.store.files import read_events
 from antennaopt.store.generations import column_names, files
@@ -59,6 +58,8 @@ class Stepping:
 
 def stepping_of(folder: RunFolder) -> Stepping | None:
     """Return how much a run's workers stepped; None of a run whose rows do not say, or before its first generation."""
+    import pyarrow.compute as pc
+
     paths = files(folder.evals_folder) if folder.columns.origin else []
     names = folder.readable(paths[:1], column_names)
     if not paths or not all(one.issuperset(COLUMNS) for one in names):

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
 from fdtd.arrays import modulus_squared, product
 from fdtd.axisymmetric.grid import AxisymmetricGrid
@@ -103,6 +102,8 @@ def te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarr
         open_area: Rows of h_r, h_phi, h_z there, (3, nr).
         number: Of the modes in order of their cutoffs, from 1: TE11, TE12, ... for m = 1.
     """
+    from scipy.linalg import eigh
+
     m = grid.azimuthal_order
     if m < 1:
         raise ConfigError(f"azimuthal_order = {m}: the feed's TE mode needs m >= 1")
@@ -133,6 +134,8 @@ def te_mode(grid: AxisymmetricGrid, open_length: np.ndarray, open_area: np.ndarr
 
 def tm_mode(grid: AxisymmetricGrid, open_length: np.ndarray, number: int) -> GuideMode:
     """A TM mode of the guide that one row of the lattice shows, with E_r > 0 next to the axis; as `te_mode`."""
+    from scipy.linalg import eigh
+
     m = grid.azimuthal_order
     if m < 1:
         raise ConfigError(f"azimuthal_order = {m}: transverse fields of TM modes need m >= 1")

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 
 import farm_solvers
@@ -209,6 +210,38 @@ def test_none_is_started_where_none_is_needed(tmp_path, monkeypatch, given):
     monkeypatch.setattr(early, "_started", None)
     code = main(["run", str(QUICKSTART), *SMALL, *given, "--out", str(tmp_path / "runs")])
     assert code == (0 if "--dry-run" in given else 2), "the second is refused for want of certificates"
+
+
+@pytest.mark.parametrize(("backend", "begins"), [("cuda", True), ("auto", True), ("cpu", False), (None, False)])
+def test_the_driver_of_the_devices_begins_while_others_import(monkeypatch, backend, begins):
+    """In a thread, and where it is missing nothing is said: the look for devices says it."""
+    asked, done = [], threading.Event()
+
+    def library(name):
+        asked.append((name, threading.current_thread() is threading.main_thread()))
+        done.set()
+        raise OSError
+
+    monkeypatch.setattr("antennaopt.solve.device.ctypes.CDLL", library)
+    monkeypatch.setattr(early, "start", lambda count: None)
+    with early.early_workers(backend):
+        if begins:
+            assert done.wait(SAFETY_S)
+    assert asked == ([("libcuda.so.1", False)] if begins else [])
+
+
+def test_a_driver_imports_no_more_than_its_start_needs():
+    """Each of these takes 0.05 to 0.5 s of it, and is imported where it is used."""
+    code = (
+        "import sys, antennaopt.cli.run, antennaopt.run.start, antennaopt.farm.dask_pool, antennaopt.farm.local\n"
+        "from antennaopt.experiment import load_experiment; from antennaopt.run.planning import plan_for\n"
+        f"plan_for(load_experiment({str(QUICKSTART)!r}, ()))\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    late = {"scipy.interpolate", "scipy.optimize", "scipy.linalg", "pyarrow.compute", "pandas", "bokeh", "numba",
+            "matplotlib", "shapely"}  # fmt: skip
+    assert not late & set(done.stdout.split())
 
 
 def test_imports_of_a_waiting_process_are_those_of_a_worker():
