@@ -12,20 +12,21 @@ TARGETS = {(256, 2): 1.7, (256, 4): 3.0, (512, 2): 1.9, (512, 4): 3.7}
 
 
 def study_devices() -> str:
-    """Return what the study of ten thousand takes on 1, 2 and 4 devices."""
+    """Return what the study of ten thousand takes on 1, 2 and 4 devices, by the antennas of a generation."""
     found = rows("h200/study_devices")
+    alone = {row["population"]: row for row in found if row["workers"] == 1}
     lines = []
     for row in found:
-        parts, busy = row["wall_seconds"], 1 - row["worker_share"]["idle"]
+        search, driver = row["wall_seconds"]["search"], 1 - row["driver_share"]["wait"]
         lines.append([
-            str(row["workers"]), f"{row['antennas_per_s']:.0f}",
-            f"{row['antennas_per_s'] / found[0]['antennas_per_s']:.2f}", f"{parts['search']:.1f} s",
-            f"{sum(parts.values()):.1f} s", giga(row["cell_steps_per_s"]), percent(busy),
+            f"{row['population']:,}", str(row["workers"]), f"{row['antennas_per_s']:.0f}",
+            f"{row['antennas_per_s'] / alone[row['population']]['antennas_per_s']:.2f}", giga(row["cell_steps_per_s"]),
+            percent(row["worker_share"]["step"]), percent(1 - row["worker_share"]["idle"]), percent(driver),
+            f"{1e6 * driver * search / row['antennas']:.0f}", row["commit"],
         ])  # fmt: skip
     return table([
-        f"devices, commit {read('h200/study_devices')['commit']}", "antennas/s", "over one", "nine generations",
-        "whole command", "G cell-steps/s of a device while stepping",
-        "time with a batch",
+        "antennas a generation", "devices", "antennas/s", "over one", "G cell-steps/s of a device while stepping",
+        "stepping", "time with a batch", "driver's thread at work", "that, us an antenna", "commit",
     ], lines)  # fmt: skip
 
 
