@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from antennaopt.experiment.fields import refuse
@@ -80,7 +80,7 @@ def find_warnings(experiment: Experiment) -> tuple[str, ...]:
 def _wall_warnings(experiment: Experiment) -> list[str]:
     """Return a line for each place that is too thin for the cells in a part of the designs alone."""
     lower, upper = experiment.reach() if experiment.genes else experiment.bounds()
-    thin = too_thin(experiment.kind.of(upper), lower, upper, _fitted_cell(experiment, upper))
+    thin = too_thin(experiment.kind.of(upper), lower, upper, fitted_cell(experiment, upper))
     return [f"antenna: {one.warning()}" for one in thin if not one.always]
 
 
@@ -224,7 +224,8 @@ def cell_size(experiment: Experiment) -> float:
     return solver.cell if solver.cell is not None else wavelength(experiment) / (solver.cells_per_wavelength or 1.0)
 
 
-def _fitted_cell(experiment: Experiment, upper: dict[str, float]) -> float:
+def fitted_cell(experiment: Experiment, upper: Mapping[str, float]) -> float:
+    """Return the cell of antennas of revolution between two designs, `upper` with the widest feed, m."""
     from fdtd.axisymmetric.layout import fitted_to
 
     return experiment.solver.cell or fitted_to(upper["feed.inner_radius"], cell_size(experiment))

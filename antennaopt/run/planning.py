@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from antennaopt.errors import ConfigurationError
 from antennaopt.families import stack
 from antennaopt.families.narrow import edge_cell, too_narrow
+from antennaopt.families.walls import too_thin
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.quantities import duration
 from antennaopt.search import HALL_OF_FAME_SIZE, Search, decode, new_search
@@ -162,22 +163,21 @@ def first_designs(experiment: Experiment) -> tuple[list[dict[str, float]], list[
 
 def _refusals(experiment: Experiment, designs: Sequence[Mapping[str, float]]) -> list[str | None]:
     """Say of each design why it cannot be built, or why its cells are too coarse for it; None where neither is so."""
+    from antennaopt.experiment.checks import fitted_cell
+
     family = experiment.kind
     found = list(family.refusal(stack(designs)))
-    if family.spatial is None:
-        from antennaopt.solve.plan import SolverPlan, misfits
-
-        solver = SolverPlan.from_dict(plan_for(experiment))
-        buildable = [place for place, why in enumerate(found) if why is None]
-        sound = [designs[place] for place in buildable]
-        whys = misfits(solver.layout, family.of(designs[0]), sound, solver.modes)
-        for place, why in zip(buildable, whys, strict=True):
-            found[place] = why
-    else:
-        cell = edge_cell(family, *experiment.reach(), experiment.solver.settings)  # all antennas of a run share it
-        for place, design in enumerate(designs):
+    reach, settings = experiment.reach(), experiment.solver.settings  # all antennas of a run share the cell
+    cell = fitted_cell(experiment, reach[1]) if family.spatial is None else edge_cell(family, *reach, settings)
+    for place, design in enumerate(designs):
+        if found[place] is not None:
+            continue
+        if family.spatial is None:
+            thin = next(too_thin(family.of(design), design, design, cell), None)
+            found[place] = thin and thin.refusal()
+        else:
             short = next(too_narrow(family, design, design, cell), None)
-            found[place] = found[place] or (short and f"antenna.{short.refusal()}")
+            found[place] = short and f"antenna.{short.refusal()}"
     return found
 
 
