@@ -13,33 +13,22 @@ what comes back in the recorded order and breeds when it was bred then: the same
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from antennaopt.errors import ClusterError, Interrupted
 from antennaopt.farm.batches import Job
 from antennaopt.farm.interface import More
-from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
-from antennaopt.run.memory import (
-    Memory,
-    StepCounts,
-    design_digest,
-    design_digests,
-    generation_report,
-    refuse_failures,
-)
+from antennaopt.run.interfaces import Evaluation, Interfaces
+from antennaopt.run.memory import Memory, StepCounts, design_digest, refuse_failures
+from antennaopt.run.order import Order, sizes
 from antennaopt.run.overlap import Overlap
 from antennaopt.run.process import rare_collections
-from antennaopt.run.unmet import Unmet
+from antennaopt.run.saving import Saving
+from antennaopt.run.under_way import Copies, UnderWay
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
-from antennaopt.search.candidate import decode_all
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
-
-Copies = list[tuple[str, str]]
-"""Individuals with an earlier one of the same design each."""
 
 
 class Driver:
@@ -63,22 +52,14 @@ class Driver:
         self._start = self._clock() - interfaces.seconds_before
         self._began = self._clock()
         self._reason: str | None = None
-        self._unmet = Unmet(self.memory, interfaces)
         self._batch = self._capacity = 1
         self._outcomes: Iterator[tuple[str, Outcome]] | None = None
         self._block: dict[str, Evaluation] = {}
-        self._unsaved: tuple[Sequence[Evaluation], int, float] | None = None
-        self._partial: dict[str, Outcome] = {}
-        self._level = 0  # of `_partial`
-        self._values: dict[str, dict[str, float]] = {}
-        self._digests: dict[str, bytes] = {}
-        self._sent: dict[str, bytes] = {}
-        self._first: dict[bytes, str] = {}
-        self._followers: dict[str, list[Candidate]] = {}
-        self._landed: dict[str, tuple[Outcome, str | None]] = {}
-        self._recorded: deque[tuple[str, int]] = deque()
         self._steps = StepCounts()
         self._overlap = Overlap(search, self.memory.designs, interfaces.design)
+        self._under_way = UnderWay(search, self.memory, interfaces, self._overlap)
+        self._order = Order(search, interfaces.store)
+        self._saving = Saving(search, self.memory, interfaces)
 
     @property
     def seconds(self) -> float:
@@ -101,15 +82,15 @@ class Driver:
         if self.search.by_order:
             return self._restore_block(state["block"], state["partial"])
         self.memory.read_again()
-        self._partial = {name: Outcome.of(plain) for name, plain in state["partial"].items()}
-        self._level = self.search.level_of(self.search.generation)
+        outcomes = {name: Outcome.of(plain) for name, plain in state["partial"].items()}
+        self._under_way.restore(outcomes)
         if self._with.sampling is not None:
             self._with.sampling.restore(state.get("samples", {}))
         number, genome = self.search.generation, (0.5,) * len(self.search.genes)
         slots = {individual_id(number, slot): slot for slot in range(self.search.settings.population)}
         values = decode(self.search.genes, genome)
-        bred = [Candidate(individual=one, generation=number, slot=slots[one], genome=genome) for one in self._partial]
-        return [self._evaluation(one, values, self._partial[one.individual]) for one in bred]
+        bred = [Candidate(individual=one, generation=number, slot=slots[one], genome=genome) for one in outcomes]
+        return [self._evaluation(one, values, outcomes[one.individual]) for one in bred]
 
     def run(self) -> str:
         """Go on until a stop; return its reason.
@@ -156,7 +137,7 @@ class Driver:
                 if self._overlap.is_under_way and len(self._block) == len(self.search.under_way):
                     break  # what else comes is of the next generation
             if by_order and not self._signals.requested:
-                self._leave_record()
+                self._order.leave()
                 self._proceed()
             whole = by_order or self._take_samples()
         except KeyboardInterrupt:
@@ -203,7 +184,7 @@ class Driver:
         """Return batches of the next generation that can be solved now; see `antennaopt.farm.interface.More`."""
         if self._signals.requested or len(self._block) == len(self.search.under_way):
             return []
-        due = self._overlap.due(self._block, self._first)
+        due = self._overlap.due(self._block, self._under_way.first)
         return self._farm.cut(due, self._with.batch_size) if due else []
 
     def _copies(self, grain: int) -> list[list[Job]]:
@@ -228,12 +209,12 @@ class Driver:
         search = self.search
         if not search.by_order:
             return self._send_generation()
-        self._batch, self._capacity = self._sizes()
+        self._batch, self._capacity = sizes(search, self._farm, self._with.batch_size)
         self._progress.generation_started(search.generation, search.settings.population)
         self._outcomes = self._farm.run([])
-        self._recorded = deque(self._store.order(search.completed))
+        self._order.begin()
         births = list(search.under_way.values())
-        if not search.births and not self._recorded:
+        if not search.births and not self._order.is_followed:
             births = search.ask(search.settings.population)
         self._set_to_work(births)
         return self._outcomes
@@ -242,9 +223,7 @@ class Driver:
         """Breed a generation and set the farm to work on it: on its first batches before the others are bred."""
         search = self.search
         copies: Copies = []
-        self._first = {}
-        if search.level_of(search.generation) != self._level:
-            self._partial = {}
+        self._under_way.begin_generation()
         self._overlap.begin()
         goes_on = self._overlap.is_under_way
         ahead = 0 if goes_on else self._farm.ahead(search.settings.population, self._with.batch_size)
@@ -256,11 +235,10 @@ class Driver:
             self._end_outcomes()
             more = self._more
             self._outcomes = self._farm.run(given) if more is None else self._farm.run(given, more=more)
-        # With a smaller budget than when they were solved, not all of them were asked for.
-        self._partial = {one: outcome for one, outcome in self._partial.items() if one in search.under_way}
+        self._under_way.forget_others()
         self._save()
-        self._progress.generation_started(search.generation, len(self._sent))
-        self._land(copies)
+        self._progress.generation_started(search.generation, len(self._under_way.sent))
+        self._under_way.land(copies, self._block)
         for name, outcome in self._overlap.claimed():
             self._arrived(name, outcome)
         return self._outcomes or iter(())
@@ -278,67 +256,22 @@ class Driver:
 
         Of the others those come first that will take the most steps.
         """
-        first = self._jobs(self.search.ask(ahead), copies) if ahead else []
+        jobs_of, sent = self._under_way.jobs, self._under_way.sent
+        first = jobs_of(self.search.ask(ahead), copies) if ahead else []
         if first:
             yield from self._farm.cut(first, self._with.batch_size, left=self.search.settings.population - ahead)
-        rest = dict(self._jobs(self.search.ask(), copies))
-        solved = len(self._sent) - len(first) - len(rest)
+        rest = dict(jobs_of(self.search.ask(), copies))
+        solved = len(sent) - len(first) - len(rest)
         names = self._steps.most_first([*rest], [self.search.under_way[name].genome for name in rest])
         jobs = [(name, rest[name]) for name in names]
         yield from self._farm.cut(jobs, self._with.batch_size, sent=len(first) + solved)
 
-    def _sizes(self) -> tuple[int, int]:
-        """Return how many children are bred at a time, and how many antennas keep the farm busy.
-
-        Of a farm without devices a place is an antenna's. Devices take whole batches.
-        """
-        population, places = self.search.settings.population, max(self._farm.places, 1)
-        if self._with.batch_size != "auto":
-            batch = max(int(self._with.batch_size), 1)
-        elif self._farm.device is None:
-            batch = 1
-        else:
-            batch = len(self._farm.cut(range(population))[0])  # type: ignore[arg-type]
-            batch = min(batch, max(population // (2 * places), 1))
-        return batch, batch * places
-
     def _set_to_work(self, candidates: Sequence[Candidate]) -> None:
         """Send off those whose antenna is not known; duplicates land with their original."""
         copies: Copies = []
-        jobs = self._jobs(candidates, copies)
+        jobs = self._under_way.jobs(candidates, copies)
         self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
-        self._land(copies)
-
-    def _jobs(self, candidates: Sequence[Candidate], copies: Copies) -> list[Job]:
-        """Return those whose antenna has to be solved; add to `copies` whose original is of an earlier generation."""
-        jobs: list[Job] = []
-        decoded = decode_all(genes := self.search.genes, [one.genome for one in candidates])
-        digests = design_digests(decoded, self.search.level_of(candidates[0].generation) if candidates else 0)
-        for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
-            self._values[one.individual] = {gene.name: value for gene, value in zip(genes, row, strict=True)}
-            self._digests[one.individual] = digest
-        for one, digest, original in zip(candidates, digests, self.memory.designs.find(digests), strict=True):
-            name, first = one.individual, self._first.get(digest)
-            if original is not None:
-                copies.append((name, original))
-            elif first is not None:
-                self._followers.setdefault(first, []).append(one)
-            else:
-                self._first[digest] = name
-                if name in self._partial:
-                    self._landed[name] = self._partial[name], None
-                else:
-                    self._sent[name] = digest
-                    if not self._overlap.claim(name, digest):
-                        jobs.append((name, self._with.design(self._values[name])))
-        return jobs
-
-    def _land(self, copies: Copies) -> None:
-        """Give copies the outcomes of their originals."""
-        earlier = self.memory.recall({one for _, one in copies if one not in self._block})
-        for name, original in copies:
-            here = self._block.get(original)
-            self._landed[name] = (earlier[original][1] if here is None else here.outcome), original
+        self._under_way.land(copies, self._block)
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
@@ -346,76 +279,50 @@ class Driver:
         if owner is None:  # of the next generation
             return
         name = owner
-        if name not in self._sent or name in self._landed:
+        if not self._under_way.awaits(name):
             self._take_copy(name, outcome)
             return
-        outcome = self._with.figured(Outcome.of(outcome), self._values[name])
+        outcome = self._with.figured(Outcome.of(outcome), self._under_way.values_of(name))
         self.solver_seconds += outcome.seconds or 0.0
         self._progress.evaluated(outcome)
-        self._landed[name] = outcome, None
+        self._under_way.landed[name] = outcome, None
         self._proceed()
-        if self._signals.requested or (self.search.by_order and self._is_over() and not self._recorded):
+        if self._signals.requested or (self.search.by_order and self._is_over() and not self._order.is_followed):
             self._farm.drain()
 
     def _proceed(self) -> None:
         """Complete all that can be; without generations breed whole batches for as many places as are free then."""
+        landed, sent = self._under_way.landed, self._under_way.sent
         while True:
-            while (self._landed or self._recorded) and (name := self._next()) is not None:
+            while landed or self._order.is_followed:
+                name = self._order.next(landed, self._set_to_work)
+                if name is None:
+                    break
                 self._finish(name)
-            full = self._capacity - len(self._sent) < self._batch
-            if not self.search.by_order or full or self._recorded or self._signals.requested or self._is_over():
+            full = self._capacity - len(sent) < self._batch or self._order.is_followed
+            if not self.search.by_order or full or self._signals.requested or self._is_over():
                 return
             births = self.search.ask(self._batch)
             if not births:
                 return
             self._set_to_work(births)
 
-    def _next(self) -> str | None:
-        """Return what is next to be complete: by the record while there is one, else what landed first."""
-        if self._recorded:
-            name, births = self._recorded[0]
-            missing = births - self.search.births
-            if missing > 0:
-                self._set_to_work(self.search.ask(missing))
-            if births == self.search.births and name in self.search.under_way:
-                return name if name in self._landed else None
-            self._leave_record()
-        return next(iter(self._landed), None)
-
-    def _leave_record(self) -> None:
-        """Follow the record no further: it is of another search, or the farm did not solve all of it."""
-        if self._recorded:
-            self._store.log("order_left", completed=self.search.completed, left=len(self._recorded))
-            self._recorded.clear()
-
     def _finish(self, name: str) -> None:
         """Complete a candidate that landed; its duplicates land with it."""
-        outcome, original = self._landed.pop(name)
-        self._first.pop(self._sent.pop(name, b""), None)
+        outcome, original, values, digest, followers = self._under_way.take(name)
         here = self._block.get(original or "")
         copy_of = original if here is None else here.copy_of
-        one = self._evaluation(
-            self.search.under_way[name], self._values.pop(name), outcome, cached=original is not None, copy_of=copy_of
-        )
+        candidate = self.search.under_way[name]
+        one = self._evaluation(candidate, values, outcome, cached=original is not None, copy_of=copy_of)
         if self.search.by_order:
-            one = self._complete(one)
-        self._record(one, self._digests.pop(name))
-        followers = self._followers.pop(name, [])
+            one = self._order.complete(one)
+        self._record(one, digest)
         if outcome.status in REPEATABLE or not self.search.by_order:
-            self._landed |= {each.individual: (outcome, one.candidate.individual) for each in followers}
+            self._under_way.land_followers(followers, outcome, one.candidate.individual)
         else:  # the farm's fault: they are solved for themselves
             self._set_to_work(followers)
         if self.search.by_order and len(self._block) == self.search.settings.population:
             self._close_block()
-
-    def _complete(self, one: Evaluation) -> Evaluation:
-        """Give an evaluation the next place in the order of completion."""
-        if self._recorded:
-            self._recorded.popleft()
-        else:
-            self._store.completed(self.search.completed, one.candidate.individual, self.search.births)
-        (scored,) = self.search.tell([one.result])
-        return replace(one, candidate=scored.candidate)
 
     def _evaluation(self, candidate: Candidate, values: dict[str, float], outcome: Outcome, **about: Any) -> Evaluation:
         made = {"candidate": candidate, "values": values, "outcome": outcome}
@@ -432,54 +339,22 @@ class Driver:
         number, now = self.search.generation - 1, self._clock()
         block = sorted(self._block.values(), key=lambda one: one.candidate.slot)
         seconds = now - self._began
-        self._block, self._partial, self._began = {}, {}, now
+        self._block, self._under_way.partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)
         self._steps.learn(block)
-        self._unsaved = block, number, seconds
+        self._saving.hold(block, number, seconds)
         if self.search.by_order:
             self._save()
             if number + 1 < self.search.settings.generations:
                 self._progress.generation_started(number + 1, self.search.settings.population)
 
     def _save(self) -> None:
-        """Keep the last generation and the state after it, and tell of it, unless that was done already."""
-        unsaved, self._unsaved = self._unsaved, None
-        if unsaved is None:
-            return
-        block, number, seconds = unsaved
-        report = generation_report(self.search, number, block, seconds)
-        self.memory.keep(block)
-        self._store.write_generation(report.generation, block)
-        self._store.checkpoint(report.generation, self._state(()))
-        self._store.log("generation", **asdict(report), run_seconds=self.seconds)
-        self._progress.generation_done(report)
-        self._unmet.take(report.generation, block)
-        best = next((one for one in block if one.candidate.individual == report.individual), None)
-        if best is not None:
-            self._progress.best_found(best.candidate.individual, best.values, best.outcome)
+        self._saving.save(self.seconds)
 
     def save_part(self) -> None:
         """Store what came back of a generation, or block, that is not complete; a resume solves the others."""
         self._save()
-        if not self.search.by_order:
-            outcomes = {name: one.outcome for name, one in self._block.items() if not one.cached}
-            plain = ((name, for_checkpoint(outcome)) for name, outcome in (self._partial | outcomes).items())
-            kept = {name: outcome for name, outcome in plain if outcome is not None}
-            held = {} if self._with.sampling is None else {"samples": self._with.sampling.held()}
-            self._store.checkpoint(self.search.generation, {"evolution": self.search.state(), "partial": kept, **held})
-        elif self._block:
-            block = list(self._block.values())
-            self._store.write_generation(self.search.generation, block)
-            self._store.checkpoint(self.search.generation, self._state(block))
-            self.memory.keep(block)
-
-    def _state(self, block: Iterable[Evaluation]) -> dict[str, Any]:
-        """Return the state of the search, with the rows of a block under way."""
-        rows = list(block)
-        state: dict[str, Any] = {"evolution": self.search.state()}
-        if self.search.by_order:
-            state["block"] = [{"scored": one.scored.to_dict(), "twin": one.copy_of} for one in rows]
-        return state | {"partial": {one.candidate.individual: one.outcome.to_dict(compact=True) for one in rows}}
+        self._saving.save_part(self._block, self._under_way.partial)
 
     def _restore_block(self, entries: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Any]) -> list[Evaluation]:
         block = [Scored.from_dict(entry["scored"]) for entry in entries]

@@ -1,0 +1,121 @@
+"""Individuals that were bred and are not complete: their designs, who has the same one, and what has landed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from antennaopt.farm.batches import Job
+from antennaopt.run.interfaces import Evaluation, Interfaces
+from antennaopt.run.memory import Memory, design_digests
+from antennaopt.run.overlap import Overlap
+from antennaopt.search import Candidate, Search
+from antennaopt.search.candidate import decode_all
+from antennaopt.solve.outcome import Outcome
+
+Copies = list[tuple[str, str]]
+"""Individuals with an earlier one of the same design each."""
+
+
+class Landed(NamedTuple):
+    """An individual whose outcome is known.
+
+    Attributes:
+        outcome: Of its design.
+        original: The earlier individual of the same design; None for one that was solved.
+        values: Of its genes, SI, by name.
+        digest: Of its design.
+        followers: Individuals of the same design that wait for it.
+    """
+
+    outcome: Outcome
+    original: str | None
+    values: dict[str, float]
+    digest: bytes
+    followers: list[Candidate]
+
+
+class UnderWay:
+    """What the driver knows of individuals between their birth and their completion.
+
+    Attributes:
+        sent: Digests of those whose antenna has to be solved.
+        first: The individual that is solved, by the digest of its design.
+        landed: Outcome and original of those that can be complete.
+        partial: Outcomes of a generation under way that a checkpoint had.
+    """
+
+    def __init__(self, search: Search, memory: Memory, interfaces: Interfaces, overlap: Overlap) -> None:
+        self.sent: dict[str, bytes] = {}
+        self.first: dict[bytes, str] = {}
+        self.landed: dict[str, tuple[Outcome, str | None]] = {}
+        self.partial: dict[str, Outcome] = {}
+        self._level = 0  # of `partial`
+        self._search, self._memory, self._with, self._overlap = search, memory, interfaces, overlap
+        self._values: dict[str, dict[str, float]] = {}
+        self._digests: dict[str, bytes] = {}
+        self._followers: dict[str, list[Candidate]] = {}
+
+    def restore(self, outcomes: Mapping[str, Outcome]) -> None:
+        """Take outcomes of the generation under way from a checkpoint."""
+        self.partial, self._level = dict(outcomes), self._search.level_of(self._search.generation)
+
+    def begin_generation(self) -> None:
+        """Know no design of a generation yet; outcomes of another level are of no use to it."""
+        self.first = {}
+        if self._search.level_of(self._search.generation) != self._level:
+            self.partial = {}
+
+    def forget_others(self) -> None:
+        """Leave out outcomes whose individuals were not asked for: with a smaller budget there are fewer."""
+        self.partial = {one: outcome for one, outcome in self.partial.items() if one in self._search.under_way}
+
+    def values_of(self, name: str) -> dict[str, float]:
+        """Return gene values of an individual, SI."""
+        return self._values[name]
+
+    def awaits(self, name: str) -> bool:
+        """Return whether the outcome of an individual is to come."""
+        return name in self.sent and name not in self.landed
+
+    def jobs(self, candidates: Sequence[Candidate], copies: Copies) -> list[Job]:
+        """Return those whose antenna has to be solved; add to `copies` whose original is of an earlier generation."""
+        jobs: list[Job] = []
+        decoded = decode_all(genes := self._search.genes, [one.genome for one in candidates])
+        digests = design_digests(decoded, self._search.level_of(candidates[0].generation) if candidates else 0)
+        for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
+            self._values[one.individual] = {gene.name: value for gene, value in zip(genes, row, strict=True)}
+            self._digests[one.individual] = digest
+        for one, digest, original in zip(candidates, digests, self._memory.designs.find(digests), strict=True):
+            name, first = one.individual, self.first.get(digest)
+            if original is not None:
+                copies.append((name, original))
+            elif first is not None:
+                self._followers.setdefault(first, []).append(one)
+            else:
+                self.first[digest] = name
+                if name in self.partial:
+                    self.landed[name] = self.partial[name], None
+                else:
+                    self.sent[name] = digest
+                    if not self._overlap.claim(name, digest):
+                        jobs.append((name, self._with.design(self._values[name])))
+        return jobs
+
+    def land(self, copies: Copies, block: Mapping[str, Evaluation]) -> None:
+        """Give copies the outcomes of their originals, of the block under way or earlier."""
+        earlier = self._memory.recall({one for _, one in copies if one not in block})
+        for name, original in copies:
+            here = block.get(original)
+            self.landed[name] = (earlier[original][1] if here is None else here.outcome), original
+
+    def land_followers(self, followers: Sequence[Candidate], outcome: Outcome, original: str) -> None:
+        """Give individuals of the same design the outcome of the one that was solved."""
+        self.landed |= {each.individual: (outcome, original) for each in followers}
+
+    def take(self, name: str) -> Landed:
+        """Return an individual that landed, and forget it."""
+        outcome, original = self.landed.pop(name)
+        self.first.pop(self.sent.pop(name, b""), None)
+        values, digest = self._values.pop(name), self._digests.pop(name)
+        return Landed(outcome, original, values, digest, self._followers.pop(name, []))
