@@ -137,7 +137,7 @@ def hypervolume_figure(volumes: Mapping[int, float]) -> Figure:
 
 def shortfall_figure(record: RunRecord) -> Figure | None:
     """Draw by how much the best antenna so far missed each goal, generation by generation; None without goals."""
-    holders = best_so_far(record)
+    holders = record.leaders
     pairs = zip(record.goals, record.folder.columns.shortfall_columns, strict=False)
     goals = [(goal, column) for goal, column in pairs if column in record.frame and goal.aim is None]
     if not goals or not holders:
@@ -172,19 +172,6 @@ def _number_generations(axes: Axes, generations: Sequence[int], **ticks: int) ->
         axes.set_xlim(generations[0] - 1, generations[0] + 1)
 
 
-def best_so_far(record: RunRecord) -> list[tuple[int, Any]]:
-    """Return (generation, row) of the best antenna up to each generation that has an `ok` one."""
-    rows = record.ok.sort_values(["generation", "slot"], kind="stable")
-    leader: Any = None
-    holders = []
-    for generation, group in rows.groupby("generation", sort=True):
-        candidate = group.loc[group["fitness"].idxmin()]
-        if leader is None or candidate["fitness"] < leader["fitness"]:
-            leader = candidate
-        holders.append((int(generation), leader))  # type: ignore[arg-type]
-    return holders
-
-
 MOST_VECTOR_DOTS = 1500
 """Beyond that the dots are drawn as pixels, so that the report does not grow with the run."""
 
@@ -201,7 +188,7 @@ def gene_figure(record: RunRecord, gene: GeneColumn) -> Figure:
         ok["generation"], ok[gene.column], s=7, color=GREY, alpha=0.45, lw=0, rasterized=len(ok) > MOST_VECTOR_DOTS
     )
     medians = ok.groupby("generation")[gene.column].median()
-    holders = best_so_far(record)
+    holders = record.leaders
     lone = len(holders) == 1
     axes.plot(medians.index, medians, color=SECOND, lw=1.3, ls=DASHES[1], marker="s" if lone else "", ms=5)
     generations = [generation for generation, _ in holders]

@@ -116,6 +116,19 @@ class RunRecord:
         return {} if first is None else certified(self.folder, str(first["individual"]))
 
     @cached_property
+    def leaders(self) -> list[tuple[int, Any]]:
+        """(generation, row) of the best antenna up to each generation that has an `ok` one."""
+        rows = self.ok.sort_values(["generation", "slot"], kind="stable")
+        leader: Any = None
+        holders = []
+        for generation, group in rows.groupby("generation", sort=True):
+            candidate = group.loc[group["fitness"].idxmin()]
+            if leader is None or candidate["fitness"] < leader["fitness"]:
+                leader = candidate
+            holders.append((int(generation), leader))  # type: ignore[arg-type]
+        return holders
+
+    @cached_property
     def first_best(self) -> Row | None:
         """The best row of the first generation."""
         return lowest(self.ok[self.ok["generation"] == self.frame["generation"].min()])
