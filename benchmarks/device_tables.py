@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from stored_rows import cells, giga, percent, read, rows
+from stored_rows import cells, giga, percent, rows
 from validation_tables import table
 
 TARGETS = {(256, 2): 1.7, (256, 4): 3.0, (512, 2): 1.9, (512, 4): 3.7}

@@ -46,9 +46,10 @@ def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     Those of complex arrays round differently for other shapes, and an antenna must have the same bits in any batch.
     """
+    (a, b), (c, d) = ((np.real(one), np.imag(one)) for one in (x, y))
     parts = np.empty((*np.broadcast_shapes(x.shape, y.shape), 2))
-    np.subtract(x.real * y.real, x.imag * y.imag, out=parts[..., 0])
-    np.add(x.imag * y.real, x.real * y.imag, out=parts[..., 1])
+    np.subtract(a * c, b * d, out=parts[..., 0])
+    np.add(b * c, a * d, out=parts[..., 1])
     return parts.view(complex)[..., 0]
 
 
@@ -59,4 +60,4 @@ def quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def modulus_squared(x: np.ndarray) -> np.ndarray:
     """Return |x|^2, with the same bits in an array of any shape."""
-    return x.real**2 + x.imag**2
+    return np.real(x) ** 2 + np.imag(x) ** 2

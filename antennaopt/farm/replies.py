@@ -38,7 +38,7 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     metrics = {
         key: [one.metrics.get(key) for one in ones] for key in METRICS if any(key in one.metrics for one in ones)
     }
-    numbers = {key: column for key, column in metrics.items() if _are_numbers(column)}
+    numbers: dict[str, Sequence[Any]] = {key: column for key, column in metrics.items() if _are_numbers(column)}
     if S11 in columns and _are_numbers(flat := [_flat(one) for one in columns[S11]]):
         numbers[S11] = flat
         del columns[S11]

@@ -148,7 +148,7 @@ def twice(packed: Packed, memories: Mapping[str, int], kept: int) -> Packed:
         memories: Numbers of the layers' memories, for both places.
         kept: Numbers more, after the last memory.
     """
-    sizes = packed.sizes | {"fields": 2 * packed.sizes["fields"]} | memories
+    sizes = {**packed.sizes, "fields": 2 * packed.sizes["fields"], **memories}
     sizes["psi_z"] += kept
     components, planes, *row = packed.shape
     plane = int(np.prod(row))
