@@ -23,9 +23,9 @@ from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.yee.problem import Problem
 
 SCHEMES = ("one_step", "trapezoidal", "resident")
-WORTH_TILES = 1.2e12
+WORTH_TILES = 0.8e12
 """Cells times step limit of a lattice that is worth a text of its own. It takes some 4 s to compile, and half of the
-steps save that where tiles do 39 G cell-steps/s and `one_step` 31."""
+steps save that where tiles do 47 G cell-steps/s and `one_step` 31."""
 LEAST_STORED = 380.0
 """Cells that a block must store in the time of a plane of a tile in air: 461 at 256^3 cells, which do 1.5 times the
 rate of `one_step`."""
