@@ -90,7 +90,9 @@ def rare_collections() -> Iterator[None]:
     among them took a third of the driver's time in a run that solves nothing. What a caller has frozen stays frozen.
     """
     before, kept = gc.get_threshold(), gc.get_freeze_count() > 0
-    gc.freeze()  # without a collection before, which takes a tenth of a second of the start; garbage waits for the end
+    if kept:
+        gc.collect()  # of little, what came since; garbage would stay for good
+    gc.freeze()  # else without a collection, which takes a tenth of a second of the start; garbage waits for the end
     gc.set_threshold(*RARELY)
     try:
         yield

@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import signal
+import weakref
 
 import pytest
 from cheap_study import REAL, WHOLE, CheapFarm, MemoryStore, driver
@@ -301,12 +302,18 @@ def test_a_run_collects_rarely_and_a_callers_frozen_objects_stay_frozen(frozen):
             found.append((gc.get_freeze_count(), gc.get_threshold()))
             yield from super().run(batches)
 
+    class Ring:
+        def __init__(self):
+            self.itself = self
+
     before = gc.get_threshold()
     gc.unfreeze()
     if frozen:
         gc.freeze()
+    garbage = weakref.ref(Ring())
     try:
         driver(MemoryStore(), Looks()).run()
+        assert not frozen or garbage() is None, "garbage that is frozen stays for good"
         assert all(objects > 0 and thresholds > before for objects, thresholds in found) and found
         assert (gc.get_freeze_count() > 0) is frozen
         assert gc.get_threshold() == before
