@@ -71,10 +71,13 @@ int warp_size(const Thread *f) { return std::min(32, threads() - f->thread.x / 3
 static void (*entry)(void *);
 static void *entry_data;
 
+// Of all threads that a fiber is, one after the other: to begin one costs two calls of the system.
 static void body() {
-    entry(entry_data);
-    fiber()->done = true, --alive, ++progress;
-    _longjmp(scheduler, 1);
+    for (;;) {
+        entry(entry_data);
+        fiber()->done = true, --alive, ++progress;
+        yield();
+    }
 }
 
 // Runs all threads of `blocks` together until they are done.
@@ -82,8 +85,11 @@ static void run(const std::vector<dim3> &blocks, int shared_bytes) {
     const int count = threads(), warps = (count + 31) / 32, total = int(blocks.size());
     const size_t stack = 256 * 1024;
     static Stacks stacks;  // one a library, and a test process loads a hundred: only what is touched takes memory
-    stacks.reserve(stack * count * total);
-    std::vector<Fiber> fibers(size_t(count) * total);
+    static std::vector<Fiber> fibers;
+    if (fibers.size() < size_t(count) * total) {
+        stacks.reserve(stack * count * total);
+        fibers = std::vector<Fiber>(size_t(count) * total);
+    }
     shared_memory.assign(total, {});
     for (auto &bytes : shared_memory) bytes.assign(shared_bytes + 128, 0xff);
     block_barriers.assign(total, {}), warp_barriers.assign(size_t(total) * warps, {});
@@ -95,6 +101,7 @@ static void run(const std::vector<dim3> &blocks, int shared_bytes) {
         for (int t = 0; t < count; ++t) {
             Fiber &f = fibers[size_t(b) * count + t];
             f.thread = {t, 0, 0}, f.block = blocks[b], f.rank = b, f.warp = b * warps + t / 32, f.lane = t % 32;
+            f.done = false, f.shuffles = 0, f.copies.resize(1), f.copies[0].clear(), f.copies_out.clear();
         }
     unsigned random = 12345;
     int lazy_from = 0, lazy_to = 0, turns = 0;  // warps that sleep for as long as the others get on without them
