@@ -326,7 +326,7 @@ def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
 
 
 @pytest.mark.parametrize(("cores", "processes"), [(2, 1), (16, 3)])
-def test_processes_draw_the_same_and_end_with_their_driver(tmp_path, cores, processes):
+def test_processes_draw_the_same(tmp_path, cores, processes):
     run = MadeUpRun(generations=3, population=6)
     folder = write_run(tmp_path, run)
     mine, drawer = Ahead(folder).drawn(), Drawer(cores)
@@ -337,9 +337,12 @@ def test_processes_draw_the_same_and_end_with_their_driver(tmp_path, cores, proc
     assert [one.path for one in found.files] == [one.path for one in mine.files]
     assert write_report(folder, lambda: found).read_text() == write_report(folder, lambda: mine).read_text()
     ahead.close()
-    left = Drawer(cores)
-    for process in left._processes:
-        process.stdin.close()
-        assert process.wait(timeout=SAFETY_S) == 0, "nothing was asked of it"
-    broken = Drawer(cores)
+
+
+def test_processes_end_with_their_driver_and_give_nothing_where_they_fail(tmp_path):
+    left = Drawer(2)
+    (process,) = left._processes
+    process.stdin.close()
+    assert process.wait(timeout=SAFETY_S) == 0, "nothing was asked of it"
+    broken = Drawer(2)
     assert Ahead(tmp_path / "nowhere", broken).drawn() is None
