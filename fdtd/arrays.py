@@ -54,7 +54,7 @@ def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return x / y as `product` does."""
+    """Return x / y as `product` does; of y neither so large nor so small that |y|^2 is infinite or 0."""
     return product(x, y.conj()) / modulus_squared(y)
 
 

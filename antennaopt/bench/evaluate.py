@@ -38,7 +38,7 @@ def bench_evaluate(
 ) -> list[dict[str, Any]]:
     """Time batches of one antenna's copies as a search solves them, on one core or one device.
 
-    A device gets several batches, two at a time as in a study: while one is stepped the next is prepared. Antennas in
+    A device gets several batches, as many at a time as in a study: while two are stepped another is prepared. Antennas in
     space come from as many processes as share it in a study.
 
     Args:

@@ -43,7 +43,7 @@ QUIET = 0.1
     type=click.IntRange(1, 16),
     metavar="N",
     multiple=True,
-    help="Batches that a worker takes at a time (streams of a device); may be repeated.",
+    help="Batches that a worker takes at a time; may be repeated.",
 )
 @click.option(
     "--policy", "policies", type=click.Choice(["greedy", "assignment"]), multiple=True, help="One of both only."
@@ -83,11 +83,11 @@ def farm(
     """Find the combination of workers that solves a generation fastest on this machine, and say what the farm costs.
 
     The same antennas, drawn within the experiment's ranges (the quickstart's), are solved with every combination: on
-    cores, processes x batches that each takes at a time; with CUDA devices, one to three streams a device, alone and
-    with cores beside them. Each with both policies: greedy (the next batch to a free worker) and assignment (each
-    worker is measured and gets what keeps it busy for a while). The best is printed as a table for your experiment; of
-    those that the spread does not tell apart, the simplest. STEPPING is the share of the workers' time in which they
-    stepped fields; the rest is rasterising, transforming and waiting.
+    cores, processes x batches that each takes at a time; with CUDA devices, one to three batches at a time, at most two
+    of them stepped, alone and with cores next to them. Each with both policies: greedy (the next batch to a free
+    worker) and assignment (each worker is measured and gets what keeps it busy for a while). The best is printed as a
+    table for your experiment; of those that the spread does not tell apart, the simplest. STEPPING is the share of the
+    workers' time in which they stepped fields; the rest is rasterising, transforming and waiting.
 
     --null times whole runs whose antennas are not solved: evaluations a second; seconds a generation that stepping does
     not hide, of workers that sleep as if a device stepped; the driver's memory. OTHER CORES says how many cores were

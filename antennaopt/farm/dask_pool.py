@@ -329,7 +329,7 @@ class DaskFarm(PoolFarm):
             family: Antenna family.
             plan: What all antennas of this run share, JSON-able.
             backend: Passed on to `evaluate`. With "cuda" a worker is a process with a device of its own, which takes
-                two batches at a time.
+                three batches at a time.
             cluster: Kind and number of workers; a process a core, or a device, of this machine when None.
             time_limit_s: How long one antenna may take, first compilation included. Each other antenna of its batch
                 adds as much, or, once some are solved, ten times what the slowest took. `math.inf` for no limit.

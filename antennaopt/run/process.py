@@ -87,7 +87,8 @@ def rare_collections() -> Iterator[None]:
     """Collect garbage a hundred times more rarely, and never look at what was there before, while the body runs.
 
     A generation makes hundreds of thousands of numbers, lists and dictionaries that no cycle holds; looking for cycles
-    among them took a third of the driver's time in a run that solves nothing. What a caller has frozen stays frozen.
+    among them took a third of the driver's time in a run that solves nothing. What a caller has frozen stays frozen,
+    and with it all that is there when the body begins.
     """
     before, kept = gc.get_threshold(), gc.get_freeze_count() > 0
     if kept:

@@ -33,7 +33,7 @@ def largest_batch(antennas: int, streams: int) -> int:
         antennas: Of `capacity_of`, for `BATCHES_AT_A_TIME`.
         streams: Batches at a time.
     """
-    return max(antennas * BATCHES_AT_A_TIME // max(streams, BATCHES_AT_A_TIME), 1)
+    return max(antennas * BATCHES_AT_A_TIME // max(streams, 2), 1)
 
 
 def capacity_of(
@@ -49,8 +49,8 @@ def capacity_of(
 
     Returns:
         `scheme` and `reason` (what stood against the others), `wave` (antennas that keep the device busy to the end),
-        `at_once` (antennas that are stepped at the same time), `antennas` (most in one batch, two of which are held at
-        a time).
+        `at_once` (antennas that are stepped at the same time), `antennas` (most in one batch, `BATCHES_AT_A_TIME` of
+        which are held at a time).
 
     Raises:
         OutOfMemory: There is too little memory for one antenna.

@@ -12,6 +12,7 @@ import pytest
 
 from antennaopt.families import FAMILIES, stack
 from fdtd import backends
+from fdtd.arrays import product, quotient
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
 from fdtd.axisymmetric.ports import GuideMode
 from fdtd.axisymmetric.problem import Problem, Records
@@ -28,6 +29,17 @@ DESIGN = {
     "lens.radius": 7e-3,
 }
 PERMITTIVITIES = (1.2, 4.0, 9.0)
+
+
+def test_complex_products_are_four_real_ones_each_rounded():
+    """Not those of the library, which may be fused on one processor, in one shape, and not in another."""
+    rng = np.random.default_rng(8)
+    x, y = (rng.standard_normal((2, 3, 40)).T.copy().view(complex)[..., 0] for _ in range(2))
+    found, ratio = product(x, y), quotient(x, y)
+    for one, of, a, b in zip(found.flat, ratio.flat, x.flat, y.flat, strict=True):
+        assert one.real == a.real * b.real - a.imag * b.imag
+        assert one.imag == a.imag * b.real + a.real * b.imag
+        assert of == pytest.approx(a / b, rel=1e-15)
 
 
 @pytest.fixture(scope="module")
