@@ -38,8 +38,8 @@ def bench_evaluate(
 ) -> list[dict[str, Any]]:
     """Time batches of one antenna's copies as a search solves them, on one core or one device.
 
-    A device gets several batches, as many at a time as in a study: while two are stepped another is prepared. Antennas in
-    space come from as many processes as share it in a study.
+    A device gets several batches, as many at a time as in a study: while two are stepped another is prepared. Antennas
+    in space come from as many processes as share it in a study.
 
     Args:
         experiment: From `load_antenna`.
