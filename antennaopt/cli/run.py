@@ -298,20 +298,19 @@ def resume(
     if out is not None:
         raise ConfigurationError("--out says where a fork goes; add --fork, or leave it out: a run stays where it is")
     name = None if backend is None else chosen_backend(backend, remote=scheduler is not None, quiet=quiet)
-    with early.early_workers(backend, here=scheduler is None):
-        from antennaopt.run.progress import for_terminal
-        from antennaopt.run.start import resume as go_on
+    from antennaopt.run.progress import for_terminal
+    from antennaopt.run.start import resume as go_on
 
-        summary = go_on(
-            run,
-            overrides=changes,
-            scheduler=scheduler,
-            insecure=insecure,
-            backend=name,
-            progress=for_terminal(quiet=quiet),
-            cache=evaluations,
-            repair=repair,
-        )
+    summary = go_on(
+        run,
+        overrides=changes,
+        scheduler=scheduler,
+        insecure=insecure,
+        backend=name,
+        progress=for_terminal(quiet=quiet),
+        cache=evaluations,
+        repair=repair,
+    )
     _conclude(summary, quiet=quiet)
 
 
