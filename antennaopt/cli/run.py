@@ -26,7 +26,7 @@ from antennaopt.cli.options import (
 from antennaopt.cli.validate import check_run_memory
 from antennaopt.errors import ConfigurationError
 from antennaopt.farm import early
-from antennaopt.solve.device import check_backend, chosen_backend
+from antennaopt.solve.device import check_backend, chosen_backend, wait_for_driver
 from antennaopt.store.files import check_run_folder
 from antennaopt.terminal import one_line
 
@@ -155,6 +155,7 @@ def evolve(
 
 def begin_early(experiment: Experiment, backend: str, *, remote: bool = False) -> None:
     """Start the worker processes of this machine, or end the one that was started before its file was read."""
+    wait_for_driver()
     if remote or experiment.cluster.kind != "local":
         early.end_waiting()
     else:

@@ -100,15 +100,27 @@ def release_memory() -> None:
 def begin_driver(backend: str) -> None:
     """Let the CUDA driver begin in a thread, where a backend needs it: that takes a while without the interpreter.
 
+    It reads the environment. `wait_for_driver` comes before anything sets a variable.
+
     Args:
         backend: As given; nothing happens with those that need no device.
     """
     if backend in ("auto", "cuda"):
-        Thread(target=_begin_driver, name="driver", daemon=True).start()
+        _beginning.append(Thread(target=_begin_driver, name="driver", daemon=True))
+        _beginning[-1].start()
+
+
+def wait_for_driver() -> None:
+    """Wait until the CUDA driver has begun, where `begin_driver` was called."""
+    while _beginning:
+        _beginning.pop().join()
+
+
+_beginning: list[Thread] = []
 
 
 def _begin_driver() -> None:
-    with suppress(OSError, AttributeError):  # what looks for devices finds out again, and says what is wrong
+    with suppress(OSError, AttributeError):  # the look for devices fails in the same way, and raises the error
         ctypes.CDLL("libcuda.so.1").cuInit(0)
 
 
