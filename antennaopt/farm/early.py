@@ -66,6 +66,12 @@ NUMBER: ContextVar[Any] = ContextVar("NUMBER", default=None)
 SOLVING = ("numpy", "antennaopt.solve.evaluate", "antennaopt.farm.servers", "antennaopt.farm.task", "scipy.linalg")
 """Modules that a worker needs until its first batch is solved."""
 
+SEND_S = 2.0
+"""Time limit in seconds of what the driver sends to a process. One that is stopped does not read."""
+
+_PATH = "ANTENNAOPT_EARLY_PATH"
+"""Environment variable of a new process: its `sys.path`. Every user of the machine can read a command line."""
+
 _HEADER = struct.Struct("<I")
 _NOTHING = _HEADER.pack(0)
 _MOST_DESCRIPTORS = 64
@@ -76,15 +82,15 @@ class _Waiting:
     """A process that waits for what it is to do.
 
     Attributes:
-        process: It.
-        channel: Our end of its socket.
+        process: The process.
+        channel: The driver's end of its socket.
     """
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
 
     def end(self) -> None:
-        """Kill it, whatever it does."""
+        """Kill the process and wait for its end."""
         self.channel.close()
         self.process.kill()
         self.process.wait()
@@ -95,19 +101,21 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def early_workers(backend: str | None, *, here: bool = True) -> Iterator[None]:
+def early_workers(backend: str, *, here: bool = True) -> Iterator[None]:
     """Start one worker process now, and end those that no nanny has taken at the end.
+
+    Where the system refuses a process, the farm starts ordinary ones later.
 
     Args:
         backend: As given; of `auto` and `cuda` the driver of the devices begins in this process too.
         here: Whether workers will be processes of this machine, as far as is known; else this does nothing.
     """
     before = gc.get_threshold()
-    gc.set_threshold(*COLLECT_RARELY)
-    if here:
-        begin_driver(backend or "cpu")
-        start(1)
     try:
+        gc.set_threshold(*COLLECT_RARELY)
+        if here:
+            begin_driver(backend)
+            start(1)
         yield
     finally:
         end_waiting()
@@ -115,12 +123,16 @@ def early_workers(backend: str | None, *, here: bool = True) -> Iterator[None]:
 
 
 def start(count: int) -> None:
-    """Start processes for the workers 0 to `count` - 1, but those that are there; end others."""
+    """Start processes for the workers 0 to `count` - 1, but those that are there; end others.
+
+    Where the system refuses a process there are fewer.
+    """
     with _lock:
         beyond = [_processes.pop(number) for number in list(_processes) if number >= count]
-        for number in range(count):
-            if number not in _processes:
-                _processes[number] = _started()
+        with suppress(OSError):
+            for number in range(count):
+                if number not in _processes:
+                    _processes[number] = _started()
     for one in beyond:
         one.end()
 
@@ -142,7 +154,7 @@ def prepare(workers: int | str | Mapping[str, int | str], *, backend: str, in_sp
         start(asked or usable_cores())
         start_devices([NO_DEVICE] * len(_processes))
         return
-    with suppress(ClusterError, DeviceError):  # told when the cluster is opened
+    with suppress(ClusterError, DeviceError):  # the farm raises the same error when it opens
         devices = enough_devices(asked)
         if asked is None:
             devices *= processes_a_device({"solver": "yee"} if in_space else {}, len(devices))
@@ -178,18 +190,30 @@ def is_any_waiting() -> bool:
 
 
 def _started() -> _Waiting:
+    """Start a process.
+
+    Raises:
+        OSError: The system refuses it.
+    """
     ours, its = socket.socketpair()
     with its:
         command = spawn.get_command_line()
         command[command.index("-c") + 1] = (
-            f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import spawn_main; spawn_main({its.fileno()})"
+            f"import json, os, sys; sys.path[:] = json.loads(os.environ.pop({_PATH!r})); "
+            f"from {__name__} import spawn_main; spawn_main({its.fileno()})"
         )
-        process = subprocess.Popen(  # noqa: S603
-            command,
-            pass_fds=[its.fileno()],
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **_SET_LATER, **WORKER_ENVIRONMENT},
-        )
+        folders = {_PATH: json.dumps([str(one) for one in sys.path])}
+        try:
+            ours.settimeout(SEND_S)
+            process = subprocess.Popen(  # noqa: S603
+                command,
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **_SET_LATER, **WORKER_ENVIRONMENT, **folders},
+            )
+        except BaseException:
+            ours.close()
+            raise
     return _Waiting(process=process, channel=ours)
 
 
@@ -212,7 +236,7 @@ class _Popen(popen_fork.Popen):
     """Hands a process of `multiprocessing` over to one that waits.
 
     Raises:
-        OSError: That has ended.
+        OSError: That process has ended, or does not read.
     """
 
     method = "spawn"
@@ -243,6 +267,7 @@ class _Popen(popen_fork.Popen):
         channel.sendall(data.getbuffer())
         self.pid = self._early.process.pid
         self._early.process.returncode = 0  # `multiprocessing` waits for its end from now on
+        channel.settimeout(None)
         self.sentinel = channel.detach()
         self.finalizer = util.Finalize(self, util.close_fds, [self.sentinel])  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -315,7 +340,7 @@ def is_device_starting() -> bool:
 
 def start_device() -> None:
     """Import what solves and start the device, before anything asks for both."""
-    with suppress(Exception):  # what asks finds out again, and says what is wrong
+    with suppress(Exception):  # whatever needs the device starts it again, and raises the error
         import_module("antennaopt.solve.evaluate")
         import_module("fdtd.backends.cuda").device().free_bytes()
 
@@ -323,7 +348,7 @@ def start_device() -> None:
 def _import(*names: str, after: Thread | None = None) -> None:
     if after is not None:
         after.join()
-    with suppress(Exception):  # who needs them finds out again
+    with suppress(Exception):  # whatever needs the module imports it again, and raises the error
         for name in names:
             import_module(name)
 

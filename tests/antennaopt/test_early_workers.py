@@ -1,22 +1,30 @@
 """Worker processes that are started before the driver's imports: taken by the farm, and never left over."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from pathlib import Path
 
 import farm_solvers
 import psutil
 import pytest
+from config_files import LENS
 from farm_solvers import jobs
+from test_cli_destination import CASES
 from waiting import SAFETY_S, wait_until
 
+from antennaopt.cli.run import begin_early
+from antennaopt.errors import ClusterError
+from antennaopt.experiment import load_experiment
 from antennaopt.farm import dask_pool, early
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.run import start as study
 from fdtd.backends.cuda import present
 from fdtd.schemes.machine import HOPPER
 
@@ -60,12 +68,24 @@ def of_session(leader):
     return found
 
 
-def until_it_has_started_one(run):
+def started_early(run):
+    """Return the processes that a command started early, in order."""
+    children = psutil.Process(run.pid).children()
+    return sorted(one.pid for one in children if early.__name__ in " ".join(one.cmdline()))
+
+
+def until_it_has_started(run, count=1):
     def there():
         assert run.poll() is None, run.communicate()
-        return any(early.__name__ in " ".join(one.cmdline()) for one in psutil.Process(run.pid).children())
+        return len(started_early(run)) >= count
 
-    wait_until(there, "the first worker process")
+    wait_until(there, f"{count} worker processes")
+
+
+def module_folders():
+    """Return in a worker the first folder of `sys.path` that the test added, and what is left of its variable."""
+    (added,) = (one for one in sys.path if one.startswith("/private"))
+    return [added, os.environ.get(early._PATH)]
 
 
 def farm(workers=2, **plan):
@@ -154,18 +174,96 @@ def test_without_devices_the_message_is_left_to_the_farm(monkeypatch):
     assert len(waiting()) == 1
 
 
-def test_a_run_uses_the_process_that_it_started_first(tmp_path):
-    run = started("run", QUICKSTART, *SMALL, "--workers", "1", "--out", tmp_path)
-    until_it_has_started_one(run)
-    (early_one,) = (one.pid for one in psutil.Process(run.pid).children() if early.__name__ in " ".join(one.cmdline()))
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_run_uses_the_processes_that_it_started_first(tmp_path, count):
+    run = started("run", QUICKSTART, *SMALL, "--workers", count, "--out", tmp_path)
+    until_it_has_started(run, count)
+    first = started_early(run)
     run.stderr.readline()  # the run folder: workers are there
     workers = [one.pid for one in psutil.Process(run.pid).children() if "--multiprocessing-fork" in one.cmdline()]
-    assert workers == [early_one]
+    assert len(first) == count and sorted(workers) == first
     os.killpg(run.pid, signal.SIGINT)
     _, err = run.communicate(timeout=SAFETY_S)
     assert run.returncode == 130, err
-    assert not psutil.pid_exists(early_one)
-    assert of_session(run.pid) == []
+    assert not any(map(psutil.pid_exists, first))
+    wait_until(lambda: of_session(run.pid) == [], "the end of the resource tracker")
+
+
+def refused(*given, **options):
+    raise ClusterError("it connects")
+
+
+@pytest.mark.parametrize("kind", ["slurm", "kubernetes", "address"])
+def test_a_file_whose_workers_are_elsewhere_ends_it(tmp_path, monkeypatch, call, kind):
+    """It would idle for the whole run."""
+    begun, seen = [], []
+    start = early.start
+    monkeypatch.setattr(early, "start", lambda count: (start(count), begun.extend(early._processes.values())))
+    monkeypatch.setattr(study, "run", lambda *given, **options: refused(seen.append(waiting())))
+    (tmp_path / "lens.toml").write_text(LENS + CASES[kind][0])
+    assert call("run", "lens.toml", "--backend", "cpu")[0] == 5
+    assert seen == [{}]
+    assert len(begun) == 1 and begun[0].process.returncode is not None
+
+
+def test_a_resumed_run_starts_none(tmp_path, monkeypatch, call):
+    """Its cluster is known late; a process would idle where that is elsewhere."""
+    monkeypatch.setattr(early, "_started", None)
+    monkeypatch.setattr(study, "resume", refused)
+    (tmp_path / "manifest.json").write_text("{}")
+    assert call("resume", tmp_path) == (5, "", "error: it connects\n")
+
+
+def test_a_process_that_the_system_refuses_ends_no_command(monkeypatch):
+    """The farm starts ordinary ones. Sockets are closed, and the thresholds are those of before."""
+    tried = []
+
+    def none(command, *, pass_fds, **options):
+        tried.append(pass_fds)
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(early.subprocess, "Popen", none)
+    before, thresholds = psutil.Process().num_fds(), gc.get_threshold()
+    with early.early_workers("cpu"):
+        early.prepare(2, backend="cpu", in_space=False)
+        assert waiting() == {}
+    assert len(tried) == 1
+    assert (psutil.Process().num_fds(), gc.get_threshold()) == (before, thresholds)
+
+
+def test_thresholds_are_those_of_before_where_the_start_fails(monkeypatch):
+    def failed(backend):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(early, "begin_driver", failed)
+    before = gc.get_threshold()
+    assert before != early.COLLECT_RARELY
+    with pytest.raises(RuntimeError, match="thread"), early.early_workers("cuda"):
+        pass
+    assert gc.get_threshold() == before
+
+
+def test_folders_of_modules_are_not_in_the_command_line(monkeypatch):
+    """Every user of the machine can read that."""
+    monkeypatch.syspath_prepend("/private/\udce9/place")
+    early.start(1)
+    assert "private" not in " ".join(psutil.Process(waiting()[0]).cmdline())
+    with farm(workers=1) as one:
+        assert one.ask(module_folders) == [["/private/\udce9/place", None]]
+
+
+def test_one_that_is_stopped_and_does_not_read_is_replaced(monkeypatch):
+    """Else the driver's event loop would wait for it for ever."""
+    monkeypatch.setattr(early, "SEND_S", 0.05)
+    early.start(1)
+    one = early._processes[0]
+    one.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, one.process.pid, os.WSTOPPED | os.WNOWAIT)
+    with pytest.raises(TimeoutError):
+        one.channel.sendall(bytes(1 << 24))
+    with farm(workers=1) as taken:
+        assert taken.ask(os.getpid) != [one.process.pid]
+    assert one.process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
@@ -187,7 +285,7 @@ def test_nothing_is_left_over_of_a_file_that_is_refused(tmp_path, given, words):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_nothing_is_left_over_of_a_command_that_is_interrupted_in_its_start(tmp_path, number, code):
     run = started("run", QUICKSTART, *SMALL, "--out", tmp_path)
-    until_it_has_started_one(run)
+    until_it_has_started(run)
     os.killpg(run.pid, number)
     out, err = run.communicate(timeout=SAFETY_S)
     assert (run.returncode, out) == (code, "")
@@ -197,7 +295,7 @@ def test_nothing_is_left_over_of_a_command_that_is_interrupted_in_its_start(tmp_
 
 def test_a_killed_driver_leaves_none(tmp_path):
     run = started("run", QUICKSTART, *SMALL, "--out", tmp_path)
-    until_it_has_started_one(run)
+    until_it_has_started(run)
     run.kill()
     run.wait()
     wait_until(lambda: of_session(run.pid) == [], "the end of the worker process")
@@ -212,7 +310,7 @@ def test_none_is_started_where_none_is_needed(tmp_path, monkeypatch, given):
     assert code == (0 if "--dry-run" in given else 2), "the second is refused for want of certificates"
 
 
-@pytest.mark.parametrize(("backend", "begins"), [("cuda", True), ("auto", True), ("cpu", False), (None, False)])
+@pytest.mark.parametrize(("backend", "begins"), [("cuda", True), ("auto", True), ("cpu", False)])
 def test_the_driver_of_the_devices_begins_while_others_import(monkeypatch, backend, begins):
     """In a thread, and where it is missing nothing is said: the look for devices says it."""
     asked, done = [], threading.Event()
@@ -228,6 +326,22 @@ def test_the_driver_of_the_devices_begins_while_others_import(monkeypatch, backe
         if begins:
             assert done.wait(SAFETY_S)
     assert asked == ([("libcuda.so.1", False)] if begins else [])
+
+
+def test_the_environment_is_not_changed_before_the_driver_of_the_devices_has_begun(monkeypatch):
+    """It reads the environment in a thread, and the C library may move that; workers elsewhere need no devices."""
+    done = []
+
+    def library(name):
+        time.sleep(0.1)
+        done.append(name)
+        raise OSError
+
+    monkeypatch.setattr("antennaopt.solve.device.ctypes.CDLL", library)
+    monkeypatch.setattr(early, "start", lambda count: None)
+    with early.early_workers("auto"):
+        begin_early(load_experiment(QUICKSTART), "cpu", remote=True)
+        assert done == ["libcuda.so.1"]
 
 
 def test_a_driver_imports_no_more_than_its_start_needs():
