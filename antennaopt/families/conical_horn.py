@@ -50,9 +50,11 @@ def _rims(designs: Designs) -> tuple[Rim, Rim, Rim]:
 def _parts(design: Mapping[str, float]) -> tuple[Part]:
     """The flare is thinnest at its thinner end, and thinner across than along that end's plane."""
     height, rise = design["horn.length"], design["horn.aperture_radius"] - design["feed.inner_radius"]
-    thinner_end = min(design["horn.wall"], design["feed.outer_radius"] - design["feed.inner_radius"])
+    feed = design["feed.outer_radius"] - design["feed.inner_radius"]
+    at_feed = "the flare's wall at the feed (feed.outer_radius less feed.inner_radius)"
     slope = height / (height**2 + rise**2) ** 0.5
-    return (Part(what=f"horn.wall = {design['horn.wall'] * 1e3:.4g} mm,", thickness=thinner_end, slope=slope),)
+    what, thickness = ("horn.wall", design["horn.wall"]) if design["horn.wall"] <= feed else (at_feed, feed)
+    return (Part(what=what, thickness=thickness, slope=slope),)
 
 
 def _outline(design: Mapping[str, float]) -> Outline:

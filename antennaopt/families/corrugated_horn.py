@@ -180,16 +180,15 @@ def _inside(designs: Designs) -> tuple[np.ndarray, np.ndarray]:
 
 def _parts(design: Mapping[str, float]) -> Iterator[Part]:
     pitch, share, kind = design["horn.pitch"], design["horn.slot_share"], round(design["horn.converter"])
-    at = f"horn.pitch = {pitch * 1e3:.4g} mm"
-    yield Part(what=f"a tooth of {at},", thickness=(1 - share) * pitch)
-    yield Part(what=f"a slot of {at}", thickness=share * pitch, metal=False)
+    yield Part(what="a tooth of horn.pitch", thickness=(1 - share) * pitch)
+    yield Part(what="a slot of horn.pitch", thickness=share * pitch, metal=False)
     yield wall_part(design)
     if kind == VARIABLE_WIDTH and design["horn.converter_slots"] > 0:
         narrowest = design["horn.narrowest_share"]
-        yield Part(what=f"the slot of horn.narrowest_share = {narrowest:g}", thickness=narrowest * pitch, metal=False)
+        yield Part(what="the slot of horn.narrowest_share", thickness=narrowest * pitch, metal=False)
     if kind == RING_LOADED and design["horn.converter_slots"] > 0:
         neck, last = design["horn.neck_share"], share - design["horn.neck_margin"]
-        yield Part(what=f"the neck of horn.neck_share = {neck:g}", thickness=min(neck, last) * pitch, metal=False)
+        yield Part(what="the neck of horn.neck_share", thickness=min(neck, last) * pitch, metal=False)
         yield Part(what="the lip of a ring-loaded slot", thickness=(share - max(neck, last)) * pitch)
     if design["horn.chokes"] > 0:
         _, (width,), _, (tooth,) = _chokes(stack([design]))

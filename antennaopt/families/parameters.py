@@ -203,7 +203,7 @@ class Part:
     """The thinnest place of a part, which must not be lost between the cells.
 
     Attributes:
-        what: Part, as messages name it.
+        what: Part, as messages name it, without values: the same place of other designs is found by it.
         thickness: m, along the plane of a wall's end.
         slope: Cosine of the angle between that plane and the wall's normal; the wall is that much thinner.
         metal: Whether it is metal.

@@ -274,7 +274,7 @@ def distinct(corners: np.ndarray) -> np.ndarray:
 
 def wall_part(design: Mapping[str, float], slope: float = 1.0) -> Part:
     """Return the wall of `horn.wall` as a thin place; see `Part`."""
-    return Part(what=f"horn.wall = {design['horn.wall'] * 1e3:.4g} mm,", thickness=design["horn.wall"], slope=slope)
+    return Part(what="horn.wall", thickness=design["horn.wall"], slope=slope)
 
 
 def feed_behind(designs: Designs) -> tuple[tuple[np.ndarray, np.ndarray], ...]:

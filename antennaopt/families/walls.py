@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from antennaopt.families.parameters import Part
 
@@ -20,9 +23,13 @@ CELLS_ACROSS_A_WALL = 1 / 8
 the search begins to miss it."""
 CELLS_ACROSS_A_LENS = 1
 """Thinnest lens, in cells: below it no node may lie in it, and its surface is not smooth any more."""
-_REMEDY = "use smaller cells (solver.cell) or make it thicker"
 _SLACK = 1e-6  # cells
 _NEAR = 3.0  # limits: places that are thicker in their thinnest design, one parameter at a time, are not searched
+_MARGIN = 0.9
+"""Of a limit: ranges are refused below it, since a place that several parameters shape may be thicker between their
+ends than at them, and than where it is looked for there."""
+_DRAWN, _CLIMBED, _STEPS = 64, 2, 9
+"""Designs that are drawn between the ends, of which the thickest climb, along each parameter on as many values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,41 +38,53 @@ class TooThin:
 
     Attributes:
         thinnest: In the design where it is thinnest.
-        thickest: In the design where it is thickest; the same for one antenna.
+        thickest: In the design where it is thickest, of those looked at; the same for one antenna.
+        most: Largest thickness of those looked at, m, along the plane of a wall's end.
+        fixed: Whether no range changes that thickness.
         cell: Of the lattice, m.
     """
 
     thinnest: Part
     thickest: Part
+    most: float
+    fixed: bool
     cell: float
 
     @property
     def always(self) -> bool:
-        """Whether no design of the ranges has enough cells there."""
-        return _thin(self.thickest, self.cell)
+        """Whether no design of the ranges has enough cells there, however steep the wall is."""
+        limit = _fewest(self.thickest) * self.cell * (1 - _SLACK)
+        return self.most < (limit if self.fixed else _MARGIN * limit)
 
     def refusal(self) -> str:
         """Return what is wrong and what would do."""
-        most = "" if self.thinnest == self.thickest else "at most "
-        return f"{self.thickest.what} is {most}{self._why(self.thickest)}; {_REMEDY}"
+        part, across = self.thickest, _across(self.thickest)
+        if self.thinnest == part:
+            value = f" = {_mm(part.thickness)}" if part.slope < 1 else ""
+            return f"{part.what}{value}{_measured(part)} is {_mm(across)} thick, {self._why(part)}; {_remedy(part)}"
+        steep = ", and thinner across the flare" if part.slope < 1 else ""
+        return f"{part.what} is at most {_mm(self.most)} thick{steep}, {self._why(part)}; {_remedy(part)}"
 
     def warning(self) -> str:
         """Return the same of ranges of which a part has enough cells."""
+        part = self.thinnest
         return (
-            f"{self.thinnest.what} is down to {self._why(self.thinnest)}: such antennas are not solved and count as "
-            f"infeasible; {_REMEDY}"
+            f"{part.what}{_measured(part)} is down to {_mm(_across(part))} thick, {self._why(part)}: such antennas are "
+            f"not solved and count as infeasible; {_remedy(part)}"
         )
 
     def _why(self, part: Part) -> str:
-        across = part.thickness * part.slope
-        needs = f"(needs cells <= {_mm(across / _fewest(part))})" if across > 0 else "(there is nothing)"
-        return f"{_mm(across)} thick, too thin for cells of {_mm(self.cell)} {needs}"
+        across = _across(part)
+        needs = f"needs cells <= {_mm(across / _fewest(part))}" if across > 0 else "its two sides meet or cross"
+        return f"too thin for cells of {_mm(self.cell)} ({needs})"
 
 
 def too_thin(family: Family, lower: Mapping[str, float], upper: Mapping[str, float], cell: float) -> Iterator[TooThin]:
     """Yield the places that are too thin for the cells in some designs between two.
 
-    Designs at the ends of ranges are compared: places grow or shrink with each parameter, or have a limit that does.
+    Designs at the ends of ranges are compared: most thicknesses grow or shrink with each parameter, or have a limit
+    that does. Others are looked for between the ends where they seem to be always too thin. A flare is steepest at an
+    end, and may be least steep between. Places that only a part of the designs have are left out.
 
     Args:
         family: Of bodies of revolution.
@@ -76,47 +95,109 @@ def too_thin(family: Family, lower: Mapping[str, float], upper: Mapping[str, flo
     names = [name for name in lower if lower[name] != upper.get(name)]
     at = family.thin_parts(lower)
     moved = {name: family.thin_parts({**lower, name: upper[name]}) for name in names}
-    if any(len(parts) != len(at) for parts in moved.values()):
-        return  # other designs have other places
+    last = family.thin_parts(upper)
     for place, part in enumerate(at):
-        grows = {name: _across(parts[place]) > _across(part) for name, parts in moved.items()}
+        there = partial(_same_place, part, place, len(at))
+        of_moved = {name: there(parts) for name, parts in moved.items()}
+        of_last = there(last)
+        others = [one for one in (*of_moved.values(), of_last) if one is not None]
+        if len(others) <= len(names):
+            continue  # other designs have no such place
+
+        def found(design: Mapping[str, float], there: Callable[[Sequence[Part]], Part | None] = there) -> Part | None:
+            return there(family.thin_parts(design))
+
+        grows = {name: one is not None and _across(one) > _across(part) for name, one in of_moved.items()}
         ends = [{**lower, **{name: upper[name] for name in names if grows[name] is more}} for more in (False, True)]
-        if _across(family.thin_parts(ends[0])[place]) > _NEAR * _fewest(part) * cell:
+        thin = found(ends[0])
+        if thin is None or _across(thin) > _NEAR * _fewest(part) * cell:
             continue
+        starts = ends[1], lower, upper
+        thinnest = _extreme(found, (ends[0],), lower, upper, lambda one: -_across(one))
+        thickest = _extreme(found, starts, lower, upper, _across)
+        if thinnest and thickest and _thin(thinnest, cell):
+            most = _extreme(found, starts, lower, upper, _thickness) or thickest
+            fixed = all(one.thickness == part.thickness for one in (*others, most))
+            if not fixed and most.thickness < _MARGIN * _fewest(part) * cell:
+                most = _between(found, most, lower, upper)
+            yield TooThin(
+                thinnest=thinnest,
+                thickest=max(thickest, most, key=_across),
+                most=most.thickness,
+                fixed=fixed,
+                cell=cell,
+            )
 
-        def found(design: Mapping[str, float], place: int = place) -> Part:
-            return family.thin_parts(design)[place]
 
-        thinnest = _extreme(found, (ends[0],), lower, upper, -1.0)
-        thickest = _extreme(found, (ends[1], lower, upper), lower, upper, 1.0)
-        if _thin(thinnest, cell):
-            yield TooThin(thinnest=thinnest, thickest=thickest, cell=cell)
+def _same_place(part: Part, place: int, count: int, parts: Sequence[Part]) -> Part | None:
+    """Return another design's part of the same name, else of the same place among as many; None without any."""
+    named = next((one for one in parts if one.what == part.what), None)
+    return named or (parts[place] if len(parts) == count else None)
 
 
 def _extreme(
-    found: Callable[[Mapping[str, float]], Part],
+    found: Callable[[Mapping[str, float]], Part | None],
     starts: Sequence[Mapping[str, float]],
     lower: Mapping[str, float],
     upper: Mapping[str, float],
-    sign: float,
+    value: Callable[[Part], float],
+) -> Part | None:
+    """Return a place where a value is largest, one parameter after the other at its better end."""
+    steps = {name: {lower[name], upper[name]} for name in lower}
+    return max(_climbed(found, starts, steps, value), key=value, default=None)
+
+
+def _between(
+    found: Callable[[Mapping[str, float]], Part | None],
+    most: Part,
+    lower: Mapping[str, float],
+    upper: Mapping[str, float],
 ) -> Part:
-    """Return the thickest (sign 1) or thinnest (-1) of a place, one parameter after the other at its better end."""
+    """Return the thickest place of designs between the ends too, or `most`, which is that of the ends."""
+    rng = np.random.default_rng(0)
+    drawn = [{name: float(rng.uniform(lower[name], upper[name])) for name in lower} for _ in range(_DRAWN)]
+    parts = [(one, design) for design in drawn if (one := found(design)) is not None]
+    steps = {name: {float(one) for one in np.linspace(lower[name], upper[name], _STEPS)} for name in lower}
+    starts = [design for _, design in sorted(parts, key=lambda pair: pair[0].thickness)[-_CLIMBED:]]
+    return max((most, *_climbed(found, starts, steps, _thickness)), key=_thickness)
+
+
+def _climbed(
+    found: Callable[[Mapping[str, float]], Part | None],
+    starts: Sequence[Mapping[str, float]],
+    steps: Mapping[str, set[float]],
+    value: Callable[[Part], float],
+) -> list[Part]:
+    """Return the place from each start, one parameter after the other at the step where a value is largest."""
     reached = []
     for start in starts:
-        design, best, improved = dict(start), found(start), True
+        design, best = dict(start), found(start)
+        improved = best is not None
         while improved:
             improved = False
-            for name in lower:
-                for end in {lower[name], upper[name]} - {design[name]}:
-                    other = found({**design, name: end})
-                    if sign * _across(other) > sign * _across(best):
-                        design[name], best, improved = end, other, True
-        reached.append(best)
-    return max(reached, key=lambda part: sign * _across(part))
+            for name, values in steps.items():
+                for step in sorted(values - {design[name]}):
+                    other = found({**design, name: step})
+                    if best is not None and other is not None and value(other) > value(best):
+                        design[name], best, improved = step, other, True
+        reached += [best] if best is not None else []
+    return reached
+
+
+def _thickness(part: Part) -> float:
+    return part.thickness
 
 
 def _across(part: Part) -> float:
     return part.thickness * part.slope
+
+
+def _measured(part: Part) -> str:
+    return ", measured across the flare," if part.slope < 1 else ""
+
+
+def _remedy(part: Part) -> str:
+    return "use smaller cells (solver.cell) or make it thicker" if part.thickness > 0 else "make it thicker"
 
 
 def _fewest(part: Part) -> float:

@@ -70,8 +70,8 @@ def test_an_antenna_too_large_for_its_lattice_is_a_row(change: dict[str, float],
 @pytest.mark.parametrize(
     ("family", "design", "says"),
     [
-        ("open_waveguide", {**FEED, "feed.outer_radius": 3.66e-3}, "the feed's wall is 0.06 mm thick"),
-        ("conical_horn", {**HORN, "horn.wall": 0.08e-3}, "horn.wall = 0.08 mm, is 0.04762 mm thick"),
+        ("open_waveguide", {**FEED, "feed.outer_radius": 3.66e-3}, "less feed.inner_radius) is 0.06 mm thick"),
+        ("conical_horn", {**HORN, "horn.wall": 0.08e-3}, "0.08 mm, measured across the flare, is 0.04762 mm thick"),
         ("shaped_lens", {**SHAPED, "lens.radii.0": 0.4e-3}, "the lens at lens.radii.0 is 0.4 mm thick"),
     ],
 )
