@@ -13,7 +13,7 @@ from antennaopt.search import Candidate, Search
 
 
 class Order:
-    """Who is complete next."""
+    """Decides which individual is complete next."""
 
     def __init__(self, search: Search, store: Store) -> None:
         self._search, self._store = search, store
@@ -25,7 +25,7 @@ class Order:
 
     @property
     def is_followed(self) -> bool:
-        """Whether the record says who is next."""
+        """Whether the record decides which individual is next."""
         return bool(self._recorded)
 
     def next(self, landed: Collection[str], breed: Callable[[Sequence[Candidate]], Any]) -> str | None:

@@ -14,7 +14,7 @@ from antennaopt.solve.outcome import Outcome
 
 
 class Saving:
-    """Stores generations, or blocks, and checkpoints; tells of a generation once it is stored."""
+    """Stores generations, or blocks, and checkpoints; reports a generation once it is stored."""
 
     def __init__(self, search: Search, memory: Memory, interfaces: Interfaces) -> None:
         self._search, self._memory, self._with = search, memory, interfaces
@@ -27,7 +27,7 @@ class Saving:
         self._unsaved = block, number, seconds
 
     def save(self, run_seconds: float) -> None:
-        """Keep the generation that is held and the state after it, and tell of it, unless that was done already."""
+        """Store the generation that is held and the state after it, and report it, unless that was done already."""
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return

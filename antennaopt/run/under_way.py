@@ -1,4 +1,4 @@
-"""Individuals that were bred and are not complete: their designs, who has the same one, and what has landed."""
+"""Individuals that were bred and are not complete: their designs, copies of the same design, and known outcomes."""
 
 from __future__ import annotations
 
