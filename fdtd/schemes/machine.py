@@ -11,6 +11,8 @@ from fdtd.errors import ConfigError
 
 LANES = 128  # of a multiprocessor, single precision; four schedulers issue for 32 each
 SHARED_BYTES_A_CYCLE = 128  # through a multiprocessor's shared memory
+SHARE_OF_FREE = 0.8
+"""Of the memory that is free: what antennas may take. What the libraries take and lose is not ours."""
 _GROUPS = {132: (18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2)}
 
 

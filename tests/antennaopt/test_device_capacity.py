@@ -17,7 +17,7 @@ from antennaopt.solve.plan import plan
 from antennaopt.solve.yee_plan import YeePlan
 from fdtd.backends import cuda
 from fdtd.backends.cuda import antenna_bytes, batch_limit, choose, whole_waves
-from fdtd.backends.cuda.yee_choice import expected
+from fdtd.backends.cuda.yee_choice import expected, plan_tiles, unposed
 from fdtd.errors import OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
@@ -252,12 +252,33 @@ def test_antennas_in_space_that_fit_in_registers_are_held_there(shape, capabilit
     assert reason in why
 
 
-def test_a_lattice_without_memory_for_tiles_is_stepped_by_one_step():
-    """512^3 cells: with two places of the fields 8.1 GB, with one 4.5."""
-    table = YeePlan(
-        frequencies=(5e9,), design_frequency=5e9, cell=1e-3, cells_per_wavelength=15.0, layers=10, margin=None,
+def cube(frequencies):
+    """Return the plan of an antenna of 512^3 cells."""
+    return YeePlan(
+        frequencies=frequencies, design_frequency=5e9, cell=1e-3, cells_per_wavelength=15.0, layers=10, margin=None,
         decay_db=60.0, max_steps=10_000, shape=(512, 512, 512), time_step=1e-12, precision="float32",
     ).to_dict()  # fmt: skip
+
+
+def test_the_scheme_that_is_reported_is_the_one_that_steps():
+    """Of 9.5 GB four fifths are used, and nine tenths would hold the 8.0 GB of two places of the fields."""
+    counts = unposed((512, 512, 512), 10, 10_000)
+    for free, scheme in ((9.5e9, "one_step"), (10.5e9, "trapezoidal")):
+        assert capacity_of(cube(frequencies=(5e9,)), HOPPER, int(free))["scheme"] == scheme
+        assert (plan_tiles(counts, "float32", HOPPER, int(free)) is not None) == (scheme == "trapezoidal")
+
+
+def test_an_antenna_whose_spectra_leave_no_room_for_tiles_is_counted_with_one_place():
+    """21 frequencies: 8.0 GB of fields and 2.2 GB of spectra and more, of which 8.8 GB fit; with one place 6.6 GB."""
+    free = 11 * 10**9
+    assert plan_tiles(unposed((512, 512, 512), 10, 10_000), "float32", HOPPER, free) is not None
+    found = capacity_of(cube(frequencies=tuple(np.linspace(4e9, 6e9, 21))), HOPPER, free)
+    assert (found["scheme"], found["antennas"]) == ("one_step", 1)
+
+
+def test_a_lattice_without_memory_for_tiles_is_stepped_by_one_step():
+    """512^3 cells: with two places of the fields 8.1 GB, with one 4.5."""
+    table = cube(frequencies=(5e9,))
     wide, small = (capacity_of(table, HOPPER, free * 10**9) for free in (16, 8))
     assert (wide["scheme"], small["scheme"]) == ("trapezoidal", "one_step")
     assert wide["antennas"] == small["antennas"] == 1

@@ -24,7 +24,7 @@ from fdtd.backends.cuda.paces import measured_paces, paced
 from fdtd.backends.cuda.stepping import Batch, texts
 from fdtd.errors import ConfigError, OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES, Scheme
-from fdtd.schemes.machine import Limits
+from fdtd.schemes.machine import SHARE_OF_FREE, Limits
 from fdtd.side_by_side import side_by_side
 
 _PRECISIONS = ("float32", "float64")
@@ -33,7 +33,6 @@ _RECORD_COPIES = 2  # the contour's record, and what its transform holds of it
 PLACES_THERE = 2
 """Batches that are stepped at the same time, at most."""
 _STATE = 8  # numbers of a cell that a second buffer holds: six components, and the layers' memories
-_SHARE = 0.8  # of the free memory: what the libraries take and lose is not ours
 
 
 class _Places:
@@ -315,8 +314,8 @@ def batch_limit(free_bytes: int, per_antenna: int, wave: int, batches: int = 1) 
     Raises:
         OutOfMemory: There is no room for one antenna.
     """
-    room = int(_SHARE * free_bytes / batches) // per_antenna
-    if room < 1 and int(_SHARE * free_bytes) >= per_antenna:
+    room = int(SHARE_OF_FREE * free_bytes / batches) // per_antenna
+    if room < 1 and int(SHARE_OF_FREE * free_bytes) >= per_antenna:
         room = 1
     if room < 1:
         raise OutOfMemory(

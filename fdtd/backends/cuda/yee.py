@@ -227,6 +227,7 @@ def run_batch(
     with cuda.PLACES.take() as place:
         apart = lambda: where.apart(place, cuda.PLACES.rank(place))  # noqa: E731
         chosen = scheme is None
+        # Groups are made once; what another batch takes meanwhile is met by `_with_room`.
         room = where.free_bytes() if chosen else None
         for name, members in groups(packed, precision, where.limits, room) if chosen else _alike(scheme, len(packed)):
             some = [packed[n] for n in members]

@@ -17,7 +17,7 @@ import numpy as np
 from fdtd.backends.cuda.yee_packing import Packed, number_type, pitch_of
 from fdtd.backends.cuda.yee_turning import UNTURNED, Turn
 from fdtd.errors import Unsuitable
-from fdtd.schemes.machine import Limits
+from fdtd.schemes.machine import SHARE_OF_FREE, Limits
 from fdtd.schemes.resident.yee import FEW_PLANES, YeeResidentPlan, plan_yee, step_time
 from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.yee.problem import Problem
@@ -32,7 +32,6 @@ rate of `one_step`."""
 _SELDOM = 9  # steps between samples; where they are an odd number, passes of one step are no more than one in five
 _MOST_EDGES = 256  # driven or summed: every thread looks for its own among them
 _TIMED = 90  # capability of the devices on which tiles were timed
-_SHARE = 0.9  # of the free memory: records, spectra and what the libraries take need some as well
 _A_FEW = 64  # media, driven edges and probes of an antenna that is not posed yet
 NUMBERS = {"unsigned char": np.uint8, "unsigned short": np.uint16}
 """NumPy's types of the numbers of media."""
@@ -157,7 +156,7 @@ def plan_tiles(
         return None
     with suppress(Unsuitable):
         plan = tiles.plan_yee(counts, np.dtype(precision).itemsize, limits)
-        fits = room is None or plan.memory_bytes <= _SHARE * room
+        fits = room is None or plan.memory_bytes <= SHARE_OF_FREE * room
         return plan if fits and plan.stored >= LEAST_STORED else None
     return None
 
