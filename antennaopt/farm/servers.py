@@ -1,44 +1,44 @@
 """Dask's scheduler and worker with less HTTP: workers serve none, a scheduler's dashboard shows figures and no more.
 
 TLS does not cover HTTP, and Dask's pages also show logs, call stacks and tracebacks, and have routes that retire
-workers. Every web page that a browser of this machine shows can send requests to loopback, under a name of its own
-(DNS rebinding): so the names of the dashboard are checked too.
+workers. `antennaopt.farm.requests` says which requests are answered.
 
 Their files lie in a private folder, which is removed when its owner has ended.
 """
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import fcntl
 import gc
+import logging
 import os
-import re
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 from distributed import LocalCluster, Nanny, Scheduler, Status, Worker
 from distributed.http.routing import RoutingApplication
 from tornado.httpserver import HTTPServer
-from tornado.httputil import HTTPServerRequest
 from tornado.netutil import bind_sockets
-from tornado.routing import Router
-from tornado.web import ErrorHandler
 
 from antennaopt.farm import early
+from antennaopt.farm.requests import SHOWN, Figures
 from antennaopt.farm.security import LOOPBACK
 from antennaopt.solve.device import SHARED_BY
+
+log = logging.getLogger(__name__)
 
 PREFIX = "antennaopt-dask-"
 OWNER = ".owner"
@@ -108,16 +108,6 @@ def _locked(folder: Path) -> int:
     return file
 
 
-HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names under which a dashboard answers, in addition to those of a setting."""
-
-SHOWN = ("antennaopt", "status", "workers", "tasks", "system", "gpu")
-"""Pages with figures, of all those that Dask has."""
-
-ROUTES = frozenset({"", *SHOWN, "metrics", "health", "static", "statics"})
-"""First parts of the paths that are served."""
-
-
 PRELOAD = __name__
 """Module that every worker loads before it starts (Dask preload): this one, for `dask_setup`."""
 
@@ -129,58 +119,6 @@ NUMBER = "ANTENNAOPT_WORKER"
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = (-1, 64 << 20), (-3, 32 << 20)
 """Settings of the C library's `mallopt`: number and bytes."""
-
-_PLACE = re.compile(r"(?P<name>\[[0-9a-f:]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
-
-
-class Figures(Router):
-    """Passes requests on to an application that ask for figures, under a name of this machine; others are refused."""
-
-    def __init__(
-        self, application: RoutingApplication, hosts: Iterable[str] = (), prepare: Callable[[], None] = lambda: None
-    ) -> None:
-        """Guard an application.
-
-        Args:
-            application: Of a scheduler.
-            hosts: Names, in addition to `HOSTS`, under which it answers.
-            prepare: Called before a request is passed on.
-        """
-        self._application, self._prepare = application, prepare
-        self._named = frozenset(host.lower() for host in hosts)
-
-    def find_handler(self, request: HTTPServerRequest, **more: Any) -> Any:
-        """Return what answers a request."""
-        status = refusal(request, self._named)
-        if status is None:
-            self._prepare()
-            return self._application.find_handler(request, **more)
-        return self._application.get_handler_delegate(request, ErrorHandler, {"status_code": status})
-
-
-def refusal(request: HTTPServerRequest, named: frozenset[str] = frozenset()) -> int | None:
-    """Return the HTTP status with which a request is refused; None where it is answered.
-
-    Args:
-        request: Any.
-        named: Hosts, in addition to `HOSTS`, under which the dashboard answers.
-    """
-    place = request.headers.get("Host", "").lower()
-    if _name_of(place) not in HOSTS | named:
-        return 403
-    for origin in request.headers.get_list("Origin"):
-        other = urlsplit(origin.lower()).netloc
-        if other != place and _name_of(other) not in named:
-            return 403
-    if request.method not in ("GET", "HEAD"):
-        return 405
-    return None if request.path.strip("/").partition("/")[0] in ROUTES else 404
-
-
-def _name_of(place: str) -> str:
-    """Return the name of `name:port`; empty of what is no such thing."""
-    found = _PLACE.fullmatch(place)
-    return found["name"].strip("[]") if found else ""
 
 
 class FiguresScheduler(Scheduler):
@@ -196,26 +134,42 @@ class FiguresScheduler(Scheduler):
         """
         self._dashboard_hosts = tuple(dashboard_hosts)
         self._shows_on_request = False
+        self._showing: asyncio.Task[str] | None = None
         super().__init__(*given, **settings)
         if self.http_application.applications:
             self._leave_figures()
 
     def show_on_request(self) -> None:
-        """Serve the pages of a scheduler that was made without them from the first request on."""
+        """Serve the pages of a scheduler that was made without them, from the first request for one on."""
         self._shows_on_request = True
 
-    def _show_requested(self) -> None:
-        """Import the pages, which takes half a second, and Bokeh with them."""
+    async def _show_requested(self) -> str:
+        """Wait for the pages; the first request for one starts their import. Return why there are none, or nothing."""
         if not self._shows_on_request:
-            return
+            return ""
+        if self._showing is None:
+            self._showing = asyncio.create_task(self._show())
+        return await asyncio.shield(self._showing)
+
+    async def _show(self) -> str:
+        """Import the pages in a thread, which takes half a second, and Bokeh with them; connect them in the loop."""
+        try:
+            await asyncio.to_thread(import_module, "distributed.dashboard.scheduler")
+            from distributed.dashboard.scheduler import connect
+
+            from antennaopt.farm.dashboard import add_page
+
+            if self.status is not Status.running:
+                return "the scheduler has ended"
+            connect(self.http_application, self.http_server, self)
+            self._leave_figures()
+            add_page(dask_scheduler=self)
+        except Exception as problem:  # a broken installation raises anything
+            why = f"the dashboard has no pages ({type(problem).__name__}: {problem}); install bokeh again"
+            log.warning("%s", why)
+            return why
         self._shows_on_request = False
-        from distributed.dashboard.scheduler import connect
-
-        from antennaopt.farm.dashboard import add_page
-
-        connect(self.http_application, self.http_server, self)
-        self._leave_figures()
-        add_page(dask_scheduler=self)
+        return ""
 
     def _leave_figures(self) -> None:
         from distributed.dashboard.scheduler import template_variables
@@ -272,7 +226,7 @@ class FiguresCluster(LocalCluster):
     """Dask's local cluster with a `FiguresScheduler`, whose pages are imported when the first of them is requested."""
 
     has_pages = False
-    """Whether the dashboard has pages: not without Bokeh."""
+    """Whether the dashboard has pages: not without Bokeh. That it cannot be imported is seen at the first request."""
 
     async def _start(self) -> None:
         spec = self.scheduler_spec or {}

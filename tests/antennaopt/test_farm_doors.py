@@ -2,12 +2,14 @@
 
 import asyncio
 import http.client
+import importlib
 import os
 import socket
 import ssl
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,10 +19,11 @@ from distributed.comm.registry import backends
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from waiting import SAFETY_S
 
+from antennaopt.farm import servers
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
+from antennaopt.farm.requests import refusal
 from antennaopt.farm.security import made
-from antennaopt.farm.servers import refusal
 
 
 def where(family, designs, plan, *, backend):
@@ -238,12 +241,56 @@ if __name__ == "__main__":
     client = cluster.client
     client.sync(client.scheduler.log_event, topic="antennaopt-study", msg=event)
     print(code(link, Host="elsewhere.example"), "bokeh" in sys.modules)
+    for path in ("health", "metrics", "statics/css/base.css"):
+        print(code(link.replace("antennaopt", path)), "bokeh" in sys.modules)
     print(code(link), "bokeh" in sys.modules, cluster.scheduler.plugins[Watch.name].timeline.evaluations)
     cluster.close()
 """
 
 
-def test_pages_are_imported_for_the_first_request_that_is_answered():
+def test_pages_are_imported_for_the_first_request_for_one_that_is_answered():
     """They take half a second of a run's start, and most runs are never looked at. Events of before are there."""
     done = subprocess.run([sys.executable, "-c", PAGES], capture_output=True, text=True, timeout=SAFETY_S)
-    assert done.stdout.splitlines() == ["True False", "403 False", "200 True 7"], done.stderr
+    assert done.stdout.splitlines() == ["True False", "403 False", *["200 False"] * 3, "200 True 7"], done.stderr
+
+
+@pytest.fixture
+def unseen():
+    """A farm whose pages were not requested yet."""
+    with DaskFarm(where, family="test", plan={}, cluster=ClusterSettings(workers=1)) as opened:
+        yield opened
+
+
+def test_the_scheduler_goes_on_while_pages_are_imported(unseen, monkeypatch):
+    """Two requests wait for one import, which waits here for an answer of the same event loop."""
+    begun, answered, imported, replies = threading.Event(), threading.Event(), [], []
+
+    def slow(name):
+        begun.set()
+        assert answered.wait(SAFETY_S)
+        imported.append(name)
+        return importlib.import_module(name)
+
+    monkeypatch.setattr(servers, "import_module", slow)
+    asking = [threading.Thread(target=lambda: replies.append(fetched(unseen, "/antennaopt")[0])) for _ in range(2)]
+    for one in asking:
+        one.start()
+    assert begun.wait(SAFETY_S)
+    assert fetched(unseen, "/health")[0] == 200
+    assert replies == []
+    answered.set()
+    for one in asking:
+        one.join()
+    assert replies == [200, 200]
+    assert imported == ["distributed.dashboard.scheduler"]
+
+
+def test_pages_that_cannot_be_imported_are_named_with_the_reason(unseen, monkeypatch, caplog):
+    monkeypatch.setitem(sys.modules, "distributed.dashboard.scheduler", None)
+    with caplog.at_level("WARNING", servers.__name__):
+        for path in ("/antennaopt", "/status", "/antennaopt"):
+            status, text = fetched(unseen, path)
+            assert (status, text.count("\n")) == (503, 1)
+            assert text.startswith("the dashboard has no pages (ModuleNotFoundError: import of distributed.dashboard")
+    assert [one.getMessage() for one in caplog.records] == [text.strip()]
+    assert fetched(unseen, "/health")[0] == 200
