@@ -1,4 +1,4 @@
-"""`bench evaluate` on a device that is made up: several batches, two at a time, and where their time goes."""
+"""`bench evaluate` on a device that is made up: several batches, three at a time, and where their time goes."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +17,9 @@ from fdtd.errors import DeviceError
 
 @pytest.fixture
 def solved(monkeypatch):
-    """Step one batch at a time on the device, each while the next is there already; keep what was asked.
+    """Step one batch at a time on the device, each while the next two are there already; keep what was asked.
 
-    Two batches warm up and six are timed; the last of each has no next.
+    Three batches warm up and six are timed; the last two of each have fewer after them.
     """
     asked, stepped, stepping = [], [], threading.Lock()
 
@@ -27,8 +27,8 @@ def solved(monkeypatch):
         steps = options.max_steps or plan["max_steps"]
         asked.append((len(designs), steps, threading.get_ident()))
         with stepping:
-            phase = 2 if len(stepped) < 2 else 8
-            wait_until(lambda: len(asked) >= min(len(stepped) + 2, phase), "the next batch beside this one")
+            phase = 3 if len(stepped) < 3 else 9
+            wait_until(lambda: len(asked) >= min(len(stepped) + 3, phase), "the next two batches while this one steps")
             stepped.append(steps)
         for name, seconds in {"rasterise": 0.04, "wait": 0.01, "step": 0.04, "transform": 0.0}.items():
             options.stages[name] = options.stages.get(name, 0.0) + seconds
@@ -43,15 +43,15 @@ def solved(monkeypatch):
     return asked
 
 
-def test_a_device_gets_batches_of_two_waves_two_at_a_time(solved, tmp_path):
-    """Six batches, each but the first prepared while another is stepped, on one thread or the other."""
+def test_a_device_gets_batches_of_two_waves_three_at_a_time(solved, tmp_path):
+    """Six batches, each but the first prepared while another is stepped, on three threads."""
     (tmp_path / "guide.toml").write_text(WAVEGUIDE)
     (row,) = bench.bench_evaluate(load_antenna(tmp_path / "guide.toml", []), backend="cuda", repeat=1)
-    warm, timed = solved[:2], solved[2:]
+    warm, timed = solved[:3], solved[3:]
     assert {size for size, _, _ in solved} == {10}
     assert len(timed) == 6
     assert warm[0][1] < timed[0][1]
-    assert len({thread for _, _, thread in timed}) == 2
+    assert len({thread for _, _, thread in timed}) == 3
     assert (row["scheme"], row["device"], row["batch"], row["steps"]) == ("wavefront", "toy", 10, 77)
     assert row["stage_seconds"]["step"] == pytest.approx(0.004)
     assert row["stage_seconds"]["wait"] == pytest.approx(0.001)
