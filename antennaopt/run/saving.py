@@ -23,7 +23,7 @@ class Saving:
         self._unsaved: tuple[Sequence[Evaluation], int, float] | None = None
 
     def hold(self, block: Sequence[Evaluation], number: int, seconds: float) -> None:
-        """Take a full generation, or block, that took so many seconds; `save` stores it."""
+        """Hold a full generation, or block, and the seconds that it took, until `save` stores them."""
         self._unsaved = block, number, seconds
 
     def save(self, run_seconds: float) -> None:

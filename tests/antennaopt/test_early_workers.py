@@ -312,7 +312,7 @@ def test_none_is_started_where_none_is_needed(tmp_path, monkeypatch, given):
 
 @pytest.mark.parametrize(("backend", "begins"), [("cuda", True), ("auto", True), ("cpu", False)])
 def test_the_driver_of_the_devices_begins_while_others_import(monkeypatch, backend, begins):
-    """In a thread, and where it is missing nothing is said: the look for devices says it."""
+    """It begins in a thread. Without a driver this says nothing: the search for devices names the error."""
     asked, done = [], threading.Event()
 
     def library(name):
