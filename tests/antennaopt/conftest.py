@@ -11,6 +11,7 @@ from config_files import LENS, replaced
 from made_up_runs import MadeUpRun, write_run
 
 from antennaopt import cli
+from antennaopt.errors import ConfigurationError
 
 
 @pytest.fixture
@@ -24,6 +25,17 @@ def call(capsys, tmp_path, monkeypatch):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def stopped_before_solving(monkeypatch):
+    """Let what a run begins with, and a dry run estimates with, raise an error."""
+
+    def stop(*_, **__):
+        raise ConfigurationError("stopped here")
+
+    for name in ("start.run", "planning.estimate"):
+        monkeypatch.setattr(f"antennaopt.run.{name}", stop)
 
 
 @pytest.fixture

@@ -150,13 +150,8 @@ SAYS = (
 
 @pytest.mark.parametrize("command", [("validate",), ("run", "--dry-run"), ("run",)])
 def test_a_range_with_lengths_that_are_too_small_is_warned_of_before_anything_is_solved(
-    call, tmp_path, monkeypatch, command
+    call, tmp_path, stopped_before_solving, command
 ):
-    def stop(*_, **__):
-        raise ConfigurationError("stopped here")
-
-    for name in ("start.run", "planning.estimate"):
-        monkeypatch.setattr(f"antennaopt.run.{name}", stop)
     (tmp_path / "s.toml").write_text(replaced(SLOTS, 'slot_width = "1.7 mm"', f"slot_width = {GENE}"))
     code, _, err = call(command[0], "s.toml", *command[1:])
     assert err.endswith(f"warning: {SAYS}\n" + ("error: stopped here\n" if command[0] == "run" else ""))

@@ -76,13 +76,8 @@ def test_the_remedy_is_accepted_as_written(call, tmp_path):
 
 @pytest.mark.parametrize("command", [("validate",), ("run", "--dry-run"), ("run",)])
 def test_ranges_with_walls_that_are_too_thin_are_warned_of_before_anything_is_solved(
-    call, tmp_path, monkeypatch, command
+    call, tmp_path, stopped_before_solving, command
 ):
-    def stop(*_, **__):
-        raise ConfigurationError("stopped here")
-
-    for name in ("start.run", "planning.estimate"):
-        monkeypatch.setattr(f"antennaopt.run.{name}", stop)
     (tmp_path / "h.toml").write_text(HORN.replace('"0.02 mm"', WALL))
     code, _, err = call(command[0], "h.toml", *command[1:])
     assert (
