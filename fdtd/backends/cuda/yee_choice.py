@@ -24,7 +24,7 @@ from fdtd.yee.problem import Problem
 
 SCHEMES = ("one_step", "trapezoidal", "resident")
 WORTH_TILES = 0.8e12
-"""Cells times step limit of a lattice that is worth a text of its own. It takes some 4 s to compile, and half of the
+"""Cells times step limit of a lattice that is worth a text of its own. It takes 4 to 5 s to compile, and half of the
 steps save that where tiles do 47 G cell-steps/s and `one_step` 31."""
 LEAST_STORED = 380.0
 """Cells that a block must store in the time of a plane of a tile in air: 461 at 256^3 cells, which do 1.5 times the
