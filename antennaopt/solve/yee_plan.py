@@ -226,7 +226,8 @@ def _apart(guide: Guide, frequencies: Sequence[float]) -> float:
 def scene_of(board: Board, design_frequency: float, frequencies: Sequence[float] = ()) -> Scene:
     """Return a board as the solver takes it: all faces open, loss as conductivity at the design frequency.
 
-    A board fed by a guide is symmetric: the half y >= 0 stands next to a magnetic wall.
+    A board fed by a guide has two planes of symmetry: the quarter x >= 0, y >= 0 stands next to an electric wall, which
+    E is normal to, and a magnetic one.
 
     Args:
         board: One antenna.
@@ -258,8 +259,9 @@ def scene_of(board: Board, design_frequency: float, frequencies: Sequence[float]
             blocks=tuple(blocks),
             tubes=tuple(_endless(tube) for tube in board.tubes),
             port=_in_guide(port, frequencies or (design_frequency,)),
-            open_faces=tuple(face for face in FACES if face != "y-"),
+            open_faces=tuple(face for face in FACES if face not in ("x-", "y-")),
             magnetic_faces=("y-",),
+            mirror_faces=("x-",),
         )
     if port.pin > port.z[1]:
         blocks.append(Block(x=(port.x, port.x), y=(port.y, port.y), z=(port.z[1], port.pin)))
@@ -282,7 +284,7 @@ def _in_guide(guide: Guide, frequencies: Sequence[float]) -> GuidePort:
     """Return a port half a distance of its planes in front of z = 0, its source another whole one behind them."""
     apart = _apart(guide, frequencies)
     return GuidePort(
-        x=(-guide.height / 2, guide.height / 2),
+        x=(0.0, guide.height / 2),
         y=(0.0, guide.width / 2),
         source=-2.5 * apart,
         planes=(-1.5 * apart, -0.5 * apart),

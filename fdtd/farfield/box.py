@@ -26,8 +26,8 @@ from scipy.constants import speed_of_light
 from fdtd.errors import ConfigError
 from fdtd.yee.grid import FACES, Grid
 
-SIGNS = {"electric": -1.0, "magnetic": 1.0}
-"""Of tangential J in the image."""
+SIGNS = {"electric": -1.0, "mirror": -1.0, "magnetic": 1.0}
+"""Of tangential J in the image. A mirror is an electric wall with an image behind it; behind the others is nothing."""
 DARK = 1e-9
 """Cosine from which on a direction is behind a conductor."""
 _DIGITS = 14  # after the point: components of directions that differ by rounding are one
@@ -68,7 +68,7 @@ class HuygensBox:
         indices: Flat indices into the state (6, nz + 1, ny + 1, nx + 1) of all samples, (size,).
         magnetic: Which samples are H, (size,).
         patches: Pairs of currents, two a face.
-        walls: Axis, side (0 or 1) and kind ("electric" or "magnetic") of each.
+        walls: Axis, side (0 or 1) and kind (see `SIGNS`) of each.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class HuygensBox:
         self.patches: list[Patch] = []
         parts: list[np.ndarray] = []
         self.walls = [
-            (axis, side, "magnetic" if FACES[2 * axis + side] in grid.magnetic else "electric")
+            (axis, side, _kind(grid, FACES[2 * axis + side]))
             for axis in range(3)
             for side in (0, 1)
             if not grid.layers[2 * axis + side]
@@ -199,6 +199,11 @@ class HuygensBox:
             for out, (to, sign), at, place in ((n, patch.j, 0, patch.place_j), (m, patch.m, 1, patch.place_m)):
                 out[to] += sign * scale * np.exp(1j * normal * place) * both[:, at]
         return n, m
+
+
+def _kind(grid: Grid, face: str) -> str:
+    """Return which of `SIGNS` a face's wall is."""
+    return "magnetic" if face in grid.magnetic else "mirror" if face in grid.mirrors else "electric"
 
 
 def _phases(

@@ -40,6 +40,8 @@ class Grid:
         layers: Cells of the absorbing layer in front of each face of `FACES`; 0 leaves a wall.
         magnetic: Faces whose wall is a perfect magnetic conductor (a symmetry plane); all others are perfect electric
             conductors, also behind the layers.
+        mirrors: Faces whose electric wall is a symmetry plane too: the antenna's other half is behind it. Behind the
+            other electric walls there is nothing.
         courant_number: Time step over the largest stable one.
     """
 
@@ -48,6 +50,7 @@ class Grid:
     z: np.ndarray
     layers: tuple[int, int, int, int, int, int] = (0, 0, 0, 0, 0, 0)
     magnetic: tuple[str, ...] = ()
+    mirrors: tuple[str, ...] = ()
     courant_number: float = 0.98
 
     def __post_init__(self) -> None:
@@ -56,13 +59,14 @@ class Grid:
                 raise ConfigError(f"grid.{name} has {planes.shape} planes (needs at least 3 that increase)")
         if not 0 < self.courant_number < 1:
             raise ConfigError(f"courant_number = {self.courant_number} is not allowed (needs > 0 and < 1)")
-        if unknown := [face for face in self.magnetic if face not in FACES]:
-            raise ConfigError(f"magnetic = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
+        for name in ("magnetic", "mirrors"):
+            if unknown := [face for face in getattr(self, name) if face not in FACES]:
+                raise ConfigError(f"{name} = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
         for face, cells in zip(FACES, self.layers, strict=True):
             if cells < 0 or cells == 1:
                 raise ConfigError(f"layers = {cells} cells on face {face} is not allowed (needs 0 or at least 2)")
-            if cells and face in self.magnetic:
-                raise ConfigError(f"face {face} is both open and magnetic; name it in one list only")
+            if (cells > 0) + (face in self.magnetic) + (face in self.mirrors) > 1:
+                raise ConfigError(f"face {face} is more than one of open, magnetic and a mirror; name it in one list")
         for axis, count in enumerate(self.counts):
             low, high = self.layers[2 * axis : 2 * axis + 2]
             if low + high + 2 > count:
@@ -90,6 +94,11 @@ class Grid:
     def cells(self) -> int:
         """Cells of the lattice."""
         return math.prod(self.counts)
+
+    @property
+    def copies(self) -> int:
+        """How many parts like that of the lattice the whole antenna has: two for each symmetry plane."""
+        return 2 ** len((*self.magnetic, *self.mirrors))
 
     @property
     def dt(self) -> float:

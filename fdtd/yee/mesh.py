@@ -65,7 +65,8 @@ class _Wishes:
             found.append(Span(low=low, high=high, cell=self.cell))
         if isinstance(scene.port, GuidePort) and axis < 2:
             low, high = getattr(scene.port, "xy"[axis])
-            found.append(Span(low=low, high=high, cell=(high - low) / _ACROSS))
+            across = _ACROSS / 2 if f"{'xy'[axis]}-" in scene.mirror_faces else _ACROSS
+            found.append(Span(low=low, high=high, cell=(high - low) / across))
         return found
 
 
@@ -124,7 +125,14 @@ def layout(
     for axis in range(3):
         below, above = counts[2 * axis : 2 * axis + 2]
         planes[axis] = _with_layers(planes[axis], below, above)
-    return Grid(x=planes[0], y=planes[1], z=planes[2], layers=counts, magnetic=scene.magnetic_faces)  # type: ignore[arg-type]
+    return Grid(
+        x=planes[0],
+        y=planes[1],
+        z=planes[2],
+        layers=counts,  # type: ignore[arg-type]
+        magnetic=scene.magnetic_faces,
+        mirrors=scene.mirror_faces,
+    )
 
 
 def _margin(scene: Scene, default: float, cell: float) -> float:

@@ -171,7 +171,8 @@ class GuidePort:
 
     Attributes:
         x: Walls along x. One of the broad side may be a magnetic wall of the lattice, which halves the guide.
-        y: Walls along y. One or both of the narrow side, along E, may be walls of the lattice.
+        y: Walls along y. One or both of the narrow side, which E is normal to, may be walls of the lattice; one that is
+            a mirror halves the guide.
         source: Plane z of the current, a plane of the lattice.
         planes: Two planes z of the lattice beyond the source, about a quarter of a guide's wavelength apart.
         reference: z to which S11 is referred; it need not be a plane of the lattice.
@@ -210,7 +211,9 @@ class Scene:
         port: Feed; None for problems without one.
         open_faces: Faces with an absorbing layer; the others are walls.
         magnetic_faces: Walls that are perfect magnetic conductors: symmetry planes with no normal E. All other walls
-            are perfect electric ones, symmetry planes with no tangential E.
+            are perfect electric ones.
+        mirror_faces: Electric walls that are symmetry planes with no tangential E: the antenna's other half is behind
+            them. Other electric walls are grounds, with nothing behind.
     """
 
     blocks: tuple[Block, ...] = ()
@@ -219,13 +222,18 @@ class Scene:
     open_faces: tuple[str, ...] = FACES
     magnetic_faces: tuple[str, ...] = ()
     tubes: tuple[Tube, ...] = ()
+    mirror_faces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("open_faces", "magnetic_faces"):
+        kinds = ("open_faces", "magnetic_faces", "mirror_faces")
+        for name in kinds:
             if unknown := [face for face in getattr(self, name) if face not in FACES]:
                 raise ConfigError(f"{name} = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
-        if both := [face for face in self.magnetic_faces if face in self.open_faces]:
-            raise ConfigError(f"face {both[0]} is both open and magnetic; take it out of open_faces")
+        for face in FACES:
+            if len(found := [name for name in kinds if face in getattr(self, name)]) > 1:
+                raise ConfigError(f"face {face} is in {' and '.join(found)}; leave it in one of them")
+        if self.mirror_faces and isinstance(self.port, LumpedPort):
+            raise ConfigError("mirror_faces with a LumpedPort are not allowed (needs a GuidePort); leave them out")
         if isinstance(self.port, GuidePort) and "z-" not in self.open_faces:
             raise ConfigError("open_faces has no z-, where the guide of port ends in the layer; add it")
 

@@ -71,7 +71,7 @@ class Hooks:
 class Solution:
     """One antenna, solved. Time convention exp(+jwt); all powers and fields for 1 W available from the port.
 
-    Powers are of the space in front of electric walls, and of the whole antenna where walls are magnetic.
+    Powers are of the whole antenna where walls are symmetry planes, and of the space in front of other electric walls.
 
     Attributes:
         status: "ok", "undecayed" (energy above `decay_db` at the step limit) or "diverged".
@@ -299,7 +299,7 @@ class _Ready:
     def solution(self, records: Records, voltage: np.ndarray, far: Far, decay_db: float) -> Solution:
         """Return what the records say."""
         grid, port, wanted, cuts = self.grid, self.port, self.surface.frequencies, self.directions.cuts
-        images = 2 ** len(grid.magnetic)
+        images = grid.copies
         reading = port.read(voltage, self.waveform, grid.dt, wanted, images)
         power = np.abs(reading.scale) ** 2
         on_cuts, on_sphere = far.field[:, : cuts[0] * cuts[1]], far.field[:, cuts[0] * cuts[1] :]

@@ -48,7 +48,7 @@ class GuideMode:
         cell: Along z, m.
         dt: Time step, s.
         width: Broad side of the whole guide, m.
-        height: Narrow side, m; what is given, where a wall of the lattice is one of symmetry.
+        height: Narrow side of the whole guide, m.
         area: Integral of the profile squared over the part of the guide in the lattice, m^2.
         hole: First and last plane of the guide along x and along y.
     """
@@ -226,7 +226,7 @@ def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
     profile = np.tile(values, len(rows)) if along else np.repeat(values, len(rows))
     across, down = (i, j) if along else (j, i)
     weights = profile * grid.dual(broad)[across] * grid.spacing(along)[down]
-    doubled = 2 if _is_magnetic(grid, broad, sides[broad]) else 1
+    doubled = [2 if _is_cut(grid, axis, sides[axis]) else 1 for axis in (broad, along)]
     width, height = (float(np.ptp(getattr(port, "xy"[axis]))) for axis in (broad, along))
     return GuideMode(
         port=port,
@@ -236,8 +236,8 @@ def guide_mode(port: GuidePort, grid: Grid, media: Media) -> GuideMode:
         eigenvalue=eigenvalue,
         cell=float(steps.mean()),
         dt=grid.dt,
-        width=doubled * width,
-        height=height,
+        width=doubled[0] * width,
+        height=doubled[1] * height,
         area=float(weights @ profile),
         hole=(x, y),
     )
@@ -250,6 +250,11 @@ def _upright(port: GuidePort) -> list[tuple[float, str]]:
 def _sides(port: GuidePort, grid: Grid, axis: int) -> tuple[int, int]:
     low, high = getattr(port, "xy"[axis])
     return plane_of(grid, axis, low, "xy"[axis]), plane_of(grid, axis, high, "xy"[axis])
+
+
+def _is_cut(grid: Grid, axis: int, sides: tuple[int, int]) -> bool:
+    faces = (*grid.magnetic, *grid.mirrors)
+    return any(f"{'xy'[axis]}{side}" in faces and at in sides for side, at in _ends(grid, axis))
 
 
 def _is_magnetic(grid: Grid, axis: int, sides: tuple[int, int]) -> bool:

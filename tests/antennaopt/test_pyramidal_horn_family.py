@@ -84,19 +84,21 @@ def test_horns_of_a_search_that_cannot_be_are_rows(tmp_path):
 
 
 def test_what_the_solver_gets(tmp_path):
-    """Half of the horn, walls on lines, a port whose planes tell the waves apart; the guide's drawn length is none."""
+    """A quarter of it, walls on lines, a port whose planes tell the waves apart; the guide's drawn length is none."""
     experiment = loaded(HORN, tmp_path)
     plan = planned(experiment)
     scene = scene_of(experiment.kind.board(experiment.design()), plan.design_frequency, plan.frequencies)
     (tube,), port = scene.tubes, scene.port
     assert tube.z == (-math.inf, 0.0, 40e-3) and tube.wall == 1.27e-3
     assert tube.x == pytest.approx((5.08e-3, 5.08e-3, 16e-3)) and tube.y == pytest.approx((11.43e-3, 11.43e-3, 22.5e-3))
-    assert scene.magnetic_faces == ("y-",) and port.field == "x" and port.y == pytest.approx((0.0, 11.43e-3))
+    assert scene.magnetic_faces == ("y-",) and scene.mirror_faces == ("x-",) and port.field == "x"
+    assert port.x == pytest.approx((0.0, 5.08e-3)) and port.y == pytest.approx((0.0, 11.43e-3))
     wavenumbers = [math.sqrt((2 * math.pi * one / 299792458) ** 2 - (math.pi / 22.86e-3) ** 2) for one in (9e9, 11e9)]
     turns = [one * (port.planes[1] - port.planes[0]) for one in wavenumbers]
     assert sum(turns) == pytest.approx(math.pi)  # as far below a quarter as above
     grid = grid_of(plan, scene)
-    assert grid.y[0] == 0.0 and np.abs(grid.y - 22.5e-3).min() < 1e-12 and np.abs(grid.x + 16e-3).min() < 1e-12
+    assert grid.x[0] == grid.y[0] == 0.0
+    assert np.abs(grid.y - 22.5e-3).min() < 1e-12 and np.abs(grid.x - 16e-3).min() < 1e-12
     assert tuple(plan.shape) == grid.counts
     drawn = replaced(HORN, 'length = "30 mm"\n', "")
     other = loaded(drawn, tmp_path)
@@ -108,7 +110,7 @@ def test_a_cell_is_that_of_the_whole_horn(tmp_path):
     experiment = loaded(replaced(HORN, "cells_per_wavelength = 10", 'cell = "1.3 mm"'), tmp_path)
     plan = planned(experiment)
     grid = grid_of(plan, scene_of(experiment.kind.board(experiment.design()), plan.design_frequency, plan.frequencies))
-    for planes, low, high in ((grid.x, -16e-3, 16e-3), (grid.y, 0.0, 22.5e-3), (grid.z, 0.0, 40e-3)):
+    for planes, low, high in ((grid.x, 0.0, 16e-3), (grid.y, 0.0, 22.5e-3), (grid.z, 0.0, 40e-3)):
         cells = np.diff(planes[(planes > low - 1e-9) & (planes < high + 1e-9)])
         assert cells.min() > 0.6e-3 and cells.max() <= 1.3e-3 * (1 + 1e-9)
 

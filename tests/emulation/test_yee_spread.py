@@ -100,6 +100,7 @@ def test_choice_turns_what_fits_only_then() -> None:
 def test_turns(turn: Turn) -> None:
     """The turned problem has what the given one has at turned places; turning back restores it."""
     problem = random_problem(**CASES[WALLS], steps=1)
+    problem = replace(problem, grid=replace(problem.grid, magnetic=("x-", "z-"), mirrors=("x+",)))
     again = turned(turned(problem, turn), back(turn))
     assert problem.initial is not None
     assert problem.source is not None
@@ -108,6 +109,7 @@ def test_turns(turn: Turn) -> None:
     np.testing.assert_array_equal(again.box, problem.box)
     np.testing.assert_array_equal(again.source.points, problem.source.points)
     assert set(again.grid.magnetic) == set(problem.grid.magnetic)
+    assert again.grid.mirrors == problem.grid.mirrors
     assert again.grid.layers == problem.grid.layers
     made = turned(problem, turn)
     assert made.grid.counts == tuple(problem.grid.counts[axis] for axis in turn)

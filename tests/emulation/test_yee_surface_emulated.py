@@ -33,20 +33,21 @@ BOUND = 1e-13
 FREQUENCIES = np.array([8e9, 9e9, 10e9, 11e9, 12.5e9])  # more than a thread sums at once
 SAMPLES = 70
 HOLES = {"closed": None, "guide": ((3, 6), (3, 7))}
-# Layers in front of the faces, and magnetic walls; the others without layers are electric.
+# Layers in front of the faces, magnetic walls, and mirrors; the others without layers are grounds.
 FACES = {
-    "open": ((2, 2, 2, 2, 2, 2), ()),
-    "on a plane": ((2, 2, 2, 2, 0, 2), ()),
-    "in a corner": ((2, 0, 0, 2, 2, 0), ("x+", "z+")),
+    "open": ((2, 2, 2, 2, 2, 2), (), ()),
+    "on a plane": ((2, 2, 2, 2, 0, 2), (), ()),
+    "in a corner": ((2, 0, 0, 2, 2, 0), ("x+", "z+"), ()),
+    "a quarter": ((0, 2, 2, 0, 2, 2), ("y+",), ("x-",)),
 }
 
 
 def surface(faces: str, hole: str, seed: int = 1) -> Surface:
     """Graded planes; more columns than are held at a time."""
     rng = np.random.default_rng(seed)
-    layers, magnetic = FACES[faces]
+    layers, magnetic, mirrors = FACES[faces]
     x, y, z = (np.cumsum(rng.uniform(0.6e-3, 1.2e-3, count)) - 6e-3 for count in (12, 44, 13))
-    grid = Grid(x=x, y=y, z=z, layers=layers, magnetic=magnetic)
+    grid = Grid(x=x, y=y, z=z, layers=layers, magnetic=magnetic, mirrors=mirrors)
     planes = tuple((low + bool(low), len(axis) - 1 - high - bool(high)) for axis, low, high in zip(
         (x, y, z), layers[::2], layers[1::2], strict=True
     ))  # fmt: skip

@@ -157,8 +157,14 @@ def test_refused_without_one() -> None:
         Sheet(z=0.0, x=(1.0, 1.0), y=(0.0, 1.0))
     with pytest.raises(ConfigError, match=r"permittivity = 0\.5"):
         Dielectric(permittivity=0.5)
-    with pytest.raises(ConfigError, match="both open and magnetic"):
+    with pytest.raises(ConfigError, match="face x- is in open_faces and magnetic_faces"):
         Scene(magnetic_faces=("x-",))
+    with pytest.raises(ConfigError, match="face y- is in magnetic_faces and mirror_faces"):
+        Scene(open_faces=("x-",), magnetic_faces=("y-",), mirror_faces=("y-",))
+    with pytest.raises(ConfigError, match="mirror_faces with a LumpedPort"):
+        Scene(open_faces=("x-",), mirror_faces=("y-",), port=LumpedPort(x=0.0, y=0.0, z=(0.0, 1e-3)))
+    with pytest.raises(ConfigError, match="face x- is more than one of open, magnetic and a mirror"):
+        Grid(x=np.arange(9.0), y=np.arange(9.0), z=np.arange(9.0), layers=(2, 0, 0, 0, 0, 0), mirrors=("x-",))
     with pytest.raises(ConfigError, match="layers of 15 and 15 cells leave nothing"):
         Grid(x=np.arange(21.0), y=np.arange(40.0), z=np.arange(40.0), layers=(15,) * 6)
 

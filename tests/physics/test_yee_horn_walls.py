@@ -12,6 +12,7 @@ walls S11 scatters: -0.087-0.109j, -0.032-0.125j, -0.090-0.101j, -0.045-0.102j, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -24,13 +25,13 @@ BAND = np.array([9e9, 10e9, 11e9])
 APART = 11.5e-3
 
 
-def horn(field: str = "x", *, half: bool = False) -> Scene:
-    """The horn with E along an axis; half of it is the part y >= 0, with E along x."""
+def horn(field: str = "x", *, half: bool = False, quarter: bool = False) -> Scene:
+    """The horn with E along an axis; half of it is the part y >= 0, a quarter the part x >= 0 of that, E along x."""
     high, wide = (B / 2, B / 2, 18e-3), (A / 2, A / 2, 25e-3)
     x, y = (high, wide) if field == "x" else (wide, high)
     port = GuidePort(
-        x=(-x[0], x[0]),
-        y=(0.0 if half else -y[0], y[0]),
+        x=(0.0 if quarter else -x[0], x[0]),
+        y=(0.0 if half or quarter else -y[0], y[0]),
         source=-2.5 * APART,
         planes=(-1.5 * APART, -APART / 2),
         reference=0.0,
@@ -39,8 +40,9 @@ def horn(field: str = "x", *, half: bool = False) -> Scene:
     return Scene(
         tubes=(Tube(z=(-np.inf, 0.0, 50e-3), x=x, y=y),),
         port=port,
-        open_faces=tuple(face for face in FACES if not half or face != "y-"),
-        magnetic_faces=("y-",) if half else (),
+        open_faces=tuple(face for face in FACES if face not in ("x-",) * quarter + ("y-",) * (half or quarter)),
+        magnetic_faces=("y-",) if half or quarter else (),
+        mirror_faces=("x-",) if quarter else (),
     )
 
 
@@ -69,6 +71,26 @@ def test_half_a_horn_has_the_powers_of_the_whole(measured: Callable[..., float])
     for name in ("s11", "box_power", "radiated_power", "far_field"):
         one, other = getattr(half, name), getattr(whole, name)
         measured(f"{name}, half against whole", np.abs(one - other).max() / np.abs(other).max(), at_most=4e-3)
+
+
+@pytest.mark.parametrize("face", ["x-", "x+"])
+def test_a_quarter_is_the_whole_on_a_lattice_with_its_images(measured: Callable[..., float], face: str) -> None:
+    """All of space in front of both walls, in double precision; the wall of E normal to it at either end of x."""
+    cut = horn(quarter=True)
+    grid = layout(cut, BAND, cells_per_wavelength=8, layers=6)
+    x, y = (np.concatenate([-planes[:0:-1], planes]) for planes in (grid.x, grid.y))
+    whole = horn(), replace(grid, x=x, y=y, layers=(6,) * 6, magnetic=(), mirrors=())
+    if face == "x+":
+        assert cut.port is not None
+        other = {"open_faces": ("x-", "y+", "z-", "z+"), "mirror_faces": (face,)}
+        cut = replace(cut, port=replace(cut.port, x=(-B / 2, 0.0)), **other)
+        grid = replace(grid, x=-grid.x[::-1], layers=(6, 0, 0, 6, 6, 6), mirrors=(face,))
+    angles = {"theta_deg": np.arange(-180.0, 181.0, 20.0), "stepper": Stepper(precision="float64")}
+    one, other = (solve(*both, BAND, max_steps=320, **angles) for both in ((cut, grid), whole))
+    for name in ("s11", "impedance", "box_power", "radiated_power", "far_field", "voltage"):
+        found, expected = getattr(one, name), getattr(other, name)
+        worst = np.abs(found - expected).max() / np.abs(expected).max()
+        measured(f"{name}, a quarter against the whole, {face}", worst, at_most=1e-9)
 
 
 def test_turned_by_90_degrees_it_is_the_same(measured: Callable[..., float]) -> None:

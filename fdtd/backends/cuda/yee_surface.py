@@ -255,13 +255,13 @@ def _patches(boxes: Sequence[Sequence[Patch]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _walls(surfaces: Sequence[Surface]) -> tuple[np.ndarray, np.ndarray]:
-    """Return axis, side and sign of each wall, (antennas, 3, 3), and the table `Size` of the kernels, one axis each."""
-    walls = np.zeros((len(surfaces), _WALLS, 3), np.int64)
+    """Return the tables `Wall`, (antennas, 3, 4), and `Size` of the kernels, one axis each."""
+    walls = np.zeros((len(surfaces), _WALLS, 4), np.int64)
     sizes = np.zeros((len(surfaces), 1 + _WALLS))
     for at, surface in enumerate(surfaces):
         grid = surface.box.grid
         sizes[at, 0] = grid.dt
         for number, (axis, side, kind) in enumerate(surface.box.walls):
-            walls[at, number] = axis, side, SIGNS[kind]
+            walls[at, number] = axis, side, SIGNS[kind], kind == "electric"
             sizes[at, 1 + number] = grid.planes[axis][-1 if side else 0]
     return walls.ravel(), sizes.ravel()

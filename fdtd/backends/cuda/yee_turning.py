@@ -49,6 +49,7 @@ def turned(problem: Problem, turn: Turn) -> Problem:
         z=planes[turn[2]],
         layers=layers,  # type: ignore[arg-type]
         magnetic=tuple(names[face[0]] + face[1] for face in grid.magnetic),
+        mirrors=tuple(names[face[0]] + face[1] for face in grid.mirrors),
         courant_number=grid.courant_number,
     )
     box = problem.box

@@ -25,6 +25,8 @@ enum Task { ANTENNA, RECORD, HELD, SIZE, FIRST, END, FACTOR, TASKS };
 // H in the box; rows and columns of the hole; its first number in `numbers`.
 enum Patch { NORMAL, ALONG_ROWS, ALONG_COLUMNS, J_TO, M_TO, ROWS, COLUMNS, ELECTRIC, MAGNETIC,
              HOLE_TOP, HOLE_BOTTOM, HOLE_LEFT, HOLE_RIGHT, NUMBERS, PATCH_ITEMS };
+// Of a wall: axis, side, sign of tangential J in the image, whether there is nothing behind it.
+enum Wall { AXIS, SIDE, SIGN, OPAQUE, WALL_ITEMS };
 // Before the places of its rows and columns, and the lengths of both.
 enum Number { J_SIGN, M_SIGN, PLACE_J, PLACE_M, CELL, OWN_NUMBERS };
 
@@ -151,15 +153,14 @@ __device__ inline void radiate_patch(
     add(l[patch[M_TO]], scaled(about[M_SIGN] * scale, wave(normal * about[PLACE_M])), from_e);
 }
 
-// E_theta and E_phi [antennas: frequencies, directions, 2], V, of a thread each pair. `walls` [antennas, 3, 3]: axis,
-// side and sign of tangential J in the image. `directions`: sine and cosine of theta, of phi. Grid (antennas *
-// frequencies, blocks of directions).
+// E_theta and E_phi [antennas: frequencies, directions, 2], V, of a thread each pair. `walls` [antennas, 3, WALL_ITEMS].
+// `directions`: sine and cosine of theta, of phi. Grid (antennas * frequencies, blocks of directions).
 extern "C" __global__ void radiate(
     const Complex* values, const place* heads, const double* sizes, const place* patches, const double* numbers,
     const place* walls, const double* directions, const double* frequency, int frequencies, Complex* field) {
     __shared__ Complex held[CHUNK][THREADS];
     const int antenna = blockIdx.x / frequencies, f = blockIdx.x % frequencies, at = blockIdx.y * THREADS + threadIdx.x;
-    const place *head = heads + antenna * HEADS, *wall = walls + antenna * 9;
+    const place *head = heads + antenna * HEADS, *wall = walls + antenna * 3 * WALL_ITEMS;
     if (at >= head[DIRECTIONS]) return;
     const double *size = sizes + antenna * SIZES, *angles = directions + (head[DIRECTION] + at) * 4;
     const double sine = angles[0], cosine = angles[1], sine_phi = angles[2], cosine_phi = angles[3];
@@ -171,7 +172,7 @@ extern "C" __global__ void radiate(
         double mirrored[3] = {d[0], d[1], d[2]}, sign_n[3] = {1, 1, 1}, sign_l[3] = {1, 1, 1}, shift = 0;
         for (int w = 0; w < head[WALLS]; ++w) {
             if (!(image >> w & 1)) continue;
-            const int axis = (int)wall[3 * w], sign = (int)wall[3 * w + 2];
+            const int axis = (int)wall[w * WALL_ITEMS + AXIS], sign = (int)wall[w * WALL_ITEMS + SIGN];
             mirrored[axis] = -d[axis], shift += 2 * k * size[WALL_AT + w] * d[axis];
             for (int c = 0; c < 3; ++c) sign_n[c] *= c == axis ? -sign : sign, sign_l[c] *= c == axis ? sign : -sign;
         }
@@ -185,8 +186,8 @@ extern "C" __global__ void radiate(
             add(n[c], scaled(sign_n[c], shifted), own_n[c]), add(l[c], scaled(sign_l[c], shifted), own_l[c]);
     }
     bool dark = false;  // behind a conductor
-    for (int w = 0; w < head[WALLS]; ++w)
-        dark = dark || (wall[3 * w + 2] < 0 && d[wall[3 * w]] * (wall[3 * w + 1] ? 1 : -1) > DARK);
+    for (int w = 0; w < head[WALLS]; ++w, wall += WALL_ITEMS)
+        dark = dark || (wall[OPAQUE] && d[wall[AXIS]] * (wall[SIDE] ? 1 : -1) > DARK);
     const double to_theta[3] = {cosine * cosine_phi, cosine * sine_phi, -sine}, to_phi[3] = {-sine_phi, cosine_phi, 0};
     Complex e_theta = {}, e_phi = {};
     for (int c = 0; c < 3; ++c) {
