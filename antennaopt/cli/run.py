@@ -209,7 +209,8 @@ def _cost(
     """
     from antennaopt.farm.clusters import ClusterSettings, description
     from antennaopt.farm.security import security_for
-    from antennaopt.run.planning import estimate, grid_lines, most_evaluations
+    from antennaopt.run.dry_run import estimate, grid_lines
+    from antennaopt.run.planning import most_evaluations
 
     settings = ClusterSettings.of(experiment.cluster, scheduler=scheduler, insecure=insecure)
     if settings.kind == "local":

@@ -34,7 +34,7 @@ def stopped_before_solving(monkeypatch):
     def stop(*_, **__):
         raise ConfigurationError("stopped here")
 
-    for name in ("start.run", "planning.estimate"):
+    for name in ("start.run", "dry_run.estimate"):
         monkeypatch.setattr(f"antennaopt.run.{name}", stop)
 
 

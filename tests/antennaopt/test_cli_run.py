@@ -139,7 +139,7 @@ def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
 )
 def test_a_dry_run_of_a_schedulers_workers_solves_nothing_here(call, monkeypatch, backend, given):
     """This machine's cores and devices say nothing of theirs, and none is looked at."""
-    monkeypatch.setattr("antennaopt.run.planning.estimate", None)
+    monkeypatch.setattr("antennaopt.run.dry_run.estimate", None)
     monkeypatch.setattr("fdtd.backends.cuda.present.devices", None)
     code, out, err = call("run", "lens.toml", "--dry-run", "--backend", backend, *given, *SMALL)
     assert (code, "Error" in err) == (0, False)

@@ -20,7 +20,8 @@ from antennaopt.experiment.load import override
 from antennaopt.families import SPATIAL
 from antennaopt.families.narrow import STRIP, edge_cell, too_narrow
 from antennaopt.quantities import LENGTH, parse_quantity
-from antennaopt.run.planning import estimate, first_designs, plan_for
+from antennaopt.run.dry_run import estimate
+from antennaopt.run.planning import first_designs, plan_for
 from antennaopt.solve.solvers import evaluator_of, planner_of
 from fdtd.errors import ConfigError
 

@@ -15,7 +15,7 @@ from antennaopt.cli.status import read_state
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.farm import SerialFarm
-from antennaopt.run.planning import estimate
+from antennaopt.run.dry_run import estimate
 from antennaopt.run.progress import Lines
 from antennaopt.run.start import resume, run
 from antennaopt.run.stores import recall

@@ -12,7 +12,7 @@ from antennaopt.errors import Interrupted, ResumeRefusedError, RunInUseError
 from antennaopt.experiment import load_antenna, load_experiment
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.metrics import METRICS
-from antennaopt.run.planning import estimate
+from antennaopt.run.dry_run import estimate
 from antennaopt.run.progress import Lines, Progress
 from antennaopt.run.start import resume, run
 from antennaopt.run.stores import outcome_of_row
@@ -333,7 +333,7 @@ def test_lines_of_progress(experiment_file, tmp_path, capsys):
 
 
 def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monkeypatch):
-    monkeypatch.setattr("antennaopt.run.planning.plan_for", lambda experiment: dict(PLAN))
+    monkeypatch.setattr("antennaopt.run.dry_run.plan_for", lambda experiment: dict(PLAN))
 
     def timed(family, designs, plan, *, backend, fields=False, options):
         steps = options.max_steps
@@ -348,7 +348,7 @@ def test_dry_run_counts_and_times_without_leaving_anything(experiment_file, monk
 
 def test_dry_run_with_devices_and_cores_times_one_of_each(experiment_file, monkeypatch):
     """One device of 4 G cell-steps/s and 8 cores of 0.5 G each share 26 antennas; the slowest may have the last."""
-    monkeypatch.setattr("antennaopt.run.planning.plan_for", lambda experiment: dict(PLAN))
+    monkeypatch.setattr("antennaopt.run.dry_run.plan_for", lambda experiment: dict(PLAN))
     monkeypatch.setattr("antennaopt.solve.device.enough_devices", lambda count: ("GPU-0", "GPU-1")[:count])
     monkeypatch.setattr("antennaopt.solve.device.capacity", lambda plan: {"wave": 5, "antennas": 7})
     batches = []
