@@ -12,6 +12,8 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Self
 
@@ -21,8 +23,11 @@ from deap import tools
 from antennaopt.search.candidate import Made, Scored, require_finite
 from antennaopt.settings import Crossover, Mutation
 
-DRAWING = ("deap.tools.crossover", "deap.tools.emo", "deap.tools.mutation", "deap.tools.selection")
-"""DEAP's modules that draw from what they know by the name `random`; those of this package do the same."""
+DRAWING = (
+    *("deap.tools.crossover", "deap.tools.emo", "deap.tools.mutation", "deap.tools.selection"),
+    *(f"{__package__}.{one.name}" for one in iter_modules([str(Path(__file__).parent)])),
+)
+"""Modules that may draw from what they know by the name `random`: DEAP's, and all of this package."""
 
 PYTHONS_RANDOM = random
 
@@ -78,7 +83,7 @@ class Draws:
     def __enter__(self) -> Self:
         self._before = np.random.get_state(legacy=False)
         np.random.set_state(self._state)
-        self._drawing = [module for name, module in sys.modules.copy().items() if _draws(name, module)]
+        self._drawing = _drawing_modules()
         for module in self._drawing:
             module.random = self._generator  # type: ignore[attr-defined]
         return self
@@ -114,10 +119,10 @@ def seeded(seed: int, generation: int) -> Draws:
     return Draws(number, np.random.RandomState(words[SEED_BITS // 32 :]).get_state(legacy=False))
 
 
-def _draws(name: str, module: ModuleType) -> bool:
-    """Whether a module of a name is DEAP's or ours and knows Python's `random` by its name."""
-    drawing = name.startswith("antennaopt.search.") or name in DRAWING
-    return drawing and getattr(module, "random", None) is PYTHONS_RANDOM
+def _drawing_modules() -> list[ModuleType]:
+    """Return the modules that are imported and know Python's `random` by its name."""
+    modules = [sys.modules.get(name) for name in DRAWING]  # not all of them: thousands, at every `ask`
+    return [one for one in modules if getattr(one, "random", None) is PYTHONS_RANDOM]  # type: ignore[misc]
 
 
 def uniform_genome(genes: int) -> tuple[float, ...]:

@@ -1,7 +1,10 @@
 """Operators keep the bounds and do what their names say."""
 
 import random
+import sys
 import threading
+from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 from deap import tools
@@ -9,6 +12,7 @@ from deap.tools import mutation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antennaopt import search
 from antennaopt.search import Crossover, Mutation
 from antennaopt.search import operators as _operators
 from antennaopt.search.operators import (
@@ -113,6 +117,18 @@ def test_seeding_gives_the_same_draws_and_leaves_the_global_generators_alone():
     assert drawn[0] == drawn[1] != drawn[2]
     assert random.getstate() == before
     assert _operators.random is mutation.random is random
+
+
+def test_every_module_of_the_search_gets_the_generator():
+    """Whatever knows `random` by its name, in a folder within the package too."""
+    for found in walk_packages(search.__path__, f"{search.__name__}."):
+        import_module(found.name)
+    known = [module for name, module in sys.modules.items() if name.startswith("antennaopt.search.")]
+    drawing = [module for module in known if getattr(module, "random", None) is random]
+    assert _operators in drawing
+    with seeded(1, 1):
+        assert not [module.__name__ for module in drawing if module.random is random]
+    assert all(module.random is random for module in drawing)
 
 
 def test_individuals_refuse_a_fitness_that_is_not_finite():
