@@ -12,6 +12,7 @@ from made_up_runs import MadeUpRun, write_run
 
 from antennaopt import cli
 from antennaopt.errors import ConfigurationError
+from antennaopt.farm import early
 
 
 @pytest.fixture
@@ -25,6 +26,12 @@ def call(capsys, tmp_path, monkeypatch):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def no_early_workers(monkeypatch):
+    """Start no process before the farm: it is in this one."""
+    monkeypatch.setattr(early, "start", lambda count: None)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def serial(experiment, *, plan, backend, scheduler, evaluate):
 
 
 @pytest.fixture
-def call(call, tmp_path, monkeypatch):
+def call(call, no_early_workers, tmp_path, monkeypatch):
     monkeypatch.setattr("antennaopt.solve.plan.plan", cheap_evaluation.plan)
     fake = SimpleNamespace(evaluate=cheap_evaluation.evaluate)
     monkeypatch.setitem(sys.modules, "antennaopt.solve.evaluate", fake)

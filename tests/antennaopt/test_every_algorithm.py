@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -47,10 +48,14 @@ def shortfall(candidate):
     return sum((gene - 0.4) ** 2 for gene in candidate.genome)
 
 
-def carry_on(one, order, *, until=None):
-    """Ask in portions and tell one by one, in a random order; stop in between after a number of results."""
+UNTIL = (3, 10, 17, 33, 44, 52)
+"""Numbers of results after which a search is stopped."""
+
+
+def carry_on(one, order, states=None):
+    """Ask in portions and tell one by one, in a random order; keep the states after `UNTIL` results in `states`."""
     under_way, told = list(one.under_way.values()), 0
-    while one.stopped() is None and told != until:
+    while one.stopped() is None:
         under_way += one.ask(order.randrange(1, 5))
         if not under_way:
             break
@@ -58,7 +63,16 @@ def carry_on(one, order, *, until=None):
         (scored,) = one.tell([Result(individual=candidate.individual, shortfalls=(shortfall(candidate),))])
         assert scored.candidate.genome == candidate.genome
         told += 1
+        if states is not None and told in UNTIL:
+            states[told] = json.dumps(one.state())
     return one
+
+
+@cache
+def carried(algorithm, changes):
+    """Return a search that was carried through, for reading, and its states on the way."""
+    states = {}
+    return carry_on(search(algorithm, **dict(changes)), random.Random(1), states), states
 
 
 @pytest.mark.parametrize(("algorithm", "changes"), KINDS)
@@ -75,7 +89,7 @@ def test_it_keeps_its_budget_and_ranks(algorithm, changes):
 @pytest.mark.parametrize(("algorithm", "changes"), KINDS)
 def test_its_operators_are_known(algorithm, changes):
     """A checkpoint with an unknown one is refused."""
-    for each in carry_on(search(algorithm, **changes), random.Random(1)).population:
+    for each in carried(algorithm, (*changes.items(),))[0].population:
         made = each.candidate.to_dict()
         try:
             Candidate.from_dict(made)
@@ -96,17 +110,18 @@ def test_an_algorithm_may_have_operators_of_its_own(monkeypatch):
 
 @pytest.mark.parametrize(("algorithm", "changes"), KINDS)
 def test_the_order_of_results_matters_only_where_it_is_said(algorithm, changes):
-    one, same, other = (carry_on(search(algorithm, **changes), random.Random(order)) for order in (1, 1, 2))
+    one, _ = carried(algorithm, (*changes.items(),))
+    same, other = (carry_on(search(algorithm, **changes), random.Random(order)) for order in (1, 2))
     assert one.state() == same.state(), HINT
     assert (one.state() != other.state()) == one.by_order
 
 
 @pytest.mark.parametrize(("algorithm", "changes"), KINDS)
-@pytest.mark.parametrize("until", [3, 10, 17, 33, 44, 52])
+@pytest.mark.parametrize("until", UNTIL)
 def test_from_any_state_it_goes_on_as_if_never_stopped(algorithm, until, changes):
     """Where what comes next does not depend on the order; where it does, `test_study_steady` follows the record."""
-    whole = carry_on(search(algorithm, **changes), random.Random(1))
-    state = json.loads(json.dumps(carry_on(search(algorithm, **changes), random.Random(1), until=until).state()))
+    whole, states = carried(algorithm, (*changes.items(),))
+    state = json.loads(states.get(until) or json.dumps(whole.state()))  # some end before
     again = search(algorithm, **changes)
     again.restore(state)
     assert json.loads(json.dumps(again.state())) == state
