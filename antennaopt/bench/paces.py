@@ -11,8 +11,8 @@ from fdtd.backends.cuda.marching import schemes_of
 from fdtd.backends.cuda.paces import keep_paces, pace_key
 from fdtd.schemes.antennas import SCHEMES
 
-SHAPES = ((124, 210), (256, 320))
-"""Lattices with four and with eight cells a lane."""
+SHAPES = ((124, 210), (256, 320), (280, 500), (400, 300))
+"""Lattices with four and with eight cells a lane, of whole rows and of rows in segments."""
 
 _ROUNDS = 2  # of a multiprocessor's antennas
 _STEPS = 160

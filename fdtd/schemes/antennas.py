@@ -26,8 +26,6 @@ _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
 # Of a cluster of up to eight blocks, and of more (two lattices; few of their blocks hold layers), by warps of a block.
 _STEP_SECONDS = {8: (3.0e-6, 2.0e-6), 12: (2.6e-6, 2.6e-6)}
-# Of a step of a tile, its way from and to memory included, by pieces a lane; the last two are of an H100.
-_TILE_SECONDS = (6.5e-6, 3.2e-6, 2.4e-6, 2.9e-6)
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 
 Plan = (
@@ -57,8 +55,11 @@ class Launch:
     cluster: int = 1
 
 
-Launches = Callable[[int, int, int], Iterator[Launch]]
-"""Yield what takes a batch of that many antennas from one step to a later one."""
+Launches = Callable[..., Iterator[Launch]]
+"""Yield what takes a batch of that many antennas from one step to a later one.
+
+Of schemes with two buffers also: whether they begin in the second one, and whether they must end in the first.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Scheme:
         launches: What steps a batch.
         records: Whether its launches record; if not, they never pass a sample.
         looks: Whether a launch that ends in a look also computes the energy.
-        doubled: Whether it has two buffers of fields; `launches` end in the first.
+        doubled: Whether it has two buffers of fields, and each launch goes from one to the other.
         at_once: Antennas that the device steps at a time; 1 where any number keeps it busy.
         pace: Cell-steps a second of a large batch, everything on, by the plan; of `one_step` only the least.
     """
@@ -204,23 +205,20 @@ def _last(columns: np.ndarray) -> int:
 
 def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
     """Plan tiles with halos: a launch every few steps, from one buffer to the other and back."""
-    grid, limits = target.problem.grid, target.limits
+    limits = target.limits
     made = trapezoidal.plan(target.work, **tuning)
     at_once = clusters_at_once(limits.multiprocessors, made.cluster)
 
-    def launches(batch: int, step: int, end: int) -> Iterator[Launch]:
-        clusters = max(1, min(at_once, batch * made.tiles))
-        for odd, count in enumerate(made.launches(end - step)):
+    def launches(batch: int, step: int, end: int, second: bool = False, returns: bool = True) -> Iterator[Launch]:
+        clusters = max(1, min(at_once, batch * made.tiles * made.segments))
+        for odd, count in enumerate(made.launches(end - step, second, returns), start=int(second)):
             yield Launch(
                 kernel="trapezoidal", grid=(clusters * made.cluster,), threads=made.threads,
                 arguments=(step, count, odd % 2), shared=limits.shared_bytes, cluster=made.cluster,
             )  # fmt: skip
             step += count
 
-    tile_step = _TILE_SECONDS[min(made.march.cells * made.march.size // _PIECE, len(_TILE_SECONDS)) - 1]
-    return target.scheme(
-        "trapezoidal/kernel.cu", made, launches, at_once * grid.cells / made.tiles / tile_step, doubled=True
-    )
+    return target.scheme("trapezoidal/kernel.cu", made, launches, made.pace(target.work), doubled=True)
 
 
 def _resident(target: _Target, **tuning: Any) -> Scheme:

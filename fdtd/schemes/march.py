@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
@@ -59,7 +60,7 @@ class MarchPlan:
     @property
     def air_bytes(self) -> int:
         """For nine planes of air's coefficients, in fours of lanes that avoid each other's banks."""
-        piece = min(self.cells, 16 // self.size)
+        piece = math.gcd(self.cells, 16 // self.size)
         return _LANES // SIDE * (9 * self.cells // piece * SIDE | 4) * piece * self.size
 
     @property

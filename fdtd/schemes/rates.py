@@ -199,9 +199,9 @@ def bor_need(work: Workload[Stencil], scheme: str, machine: Machine, choice: Map
     if scheme == "trapezoidal":
         tiles = trapezoidal.plan(replace(work, axial=ends))
         height, width = tiles.cluster * tiles.march.height, tiles.march.wide + tiles.march.radial_columns
-        useful = work.cells / tiles.tiles
+        useful = work.cells / (tiles.tiles * tiles.segments)
         need = tile_need(machine, height, width, tiles.depth, useful=useful, blocks=tiles.cluster, size=size)
-        busy = min(1.0, work.batch * tiles.tiles * tiles.cluster / machine.multiprocessors)
+        busy = min(1.0, work.batch * tiles.tiles * tiles.segments * tiles.cluster / machine.multiprocessors)
         return replace(need, busy=busy), f"tiles of {height} x {tiles.march.wide} in registers, depth {tiles.depth}"
     if scheme == "wavefront":
         front = wavefront.plan(work)

@@ -31,19 +31,24 @@ SOLVER = {
 
 
 def test_whatever_else_steps_says_why_not_wavefront():
-    """Rows of 590 columns before the layer are wider than a warp's registers."""
-    scheme, reason = choose(reference_problem((600, 160), 8, 1), "float32", HOPPER)
+    """Rows of 590 columns before the layer are wider than a warp's registers, and tiles have no coupled nodes."""
+    wide = reference_problem((600, 160), 8, 1)
+    tilted = replace(wide, media=replace(wide.media, coupling=np.zeros((1, 160, 600))))
+    scheme, reason = choose(tilted, "float32", HOPPER)
     assert scheme == "one_step"
     assert "wavefront: wavefront holds rows of at most" in reason
     assert reason.startswith("all numbers through memory in every step; wavefront: ")
 
 
-@pytest.mark.parametrize("columns", [280, 394, 400, 522])
-def test_wide_lattices_go_in_tiles(columns):
-    """One row a lane, of 12 or 16 cells: 91 and 66 G on an H100 where `one_step` has 30 (batches of 32)."""
-    scheme, _ = choose(reference_problem((columns, 300), 8, 1), "float32", HOPPER)
-    made = SCHEMES[scheme](reference_problem((columns, 300), 8, 1), "float32", HOPPER)
-    assert (scheme, made.macros["CELLS"], made.macros["CLUSTER"]) == ("trapezoidal", 12 if columns < 395 else 16, 4)
+@pytest.mark.parametrize("columns", [267, 280, 394, 400, 600, 800, 1200])
+def test_wide_lattices_go_in_tiles_of_segments(columns):
+    """All steps between two samples in a launch; few antennas too."""
+    problem = reference_problem((columns, 300), 8, 1)
+    scheme, _ = choose(problem, "float32", HOPPER)
+    made = SCHEMES[scheme](problem, "float32", HOPPER).macros
+    assert (scheme, made["DEPTH"]) == ("trapezoidal", problem.sampling.record_every)
+    assert made["SEGMENTS"] > 1
+    assert choose(replace(problem, few=True), "float32", HOPPER)[0] == "trapezoidal"
 
 
 def test_only_paces_that_follow_from_a_plan_are_told():

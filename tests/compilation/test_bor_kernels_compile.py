@@ -82,6 +82,20 @@ def test_lenses_of_full_size_compile(scheme: str, surfaces: str, choice: dict[st
     assert compile_for(settings, "sm_90").startswith(b"\x7fELF")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("columns", "cells"), [(280, 5), (400, 8), (600, 4), (800, 6)])
+def test_wide_lattices_compile(columns: int, cells: int) -> None:
+    """Rows in segments, of every shape that plans choose; without clusters too."""
+    lens = full_problem("bor", (columns, 400), 160, 1)
+    assert isinstance(lens, Problem)
+    settings = text_of(lens, "trapezoidal", shape=(cells, 2))
+    assert "#define SEGMENTS " in settings
+    assert compile_for(settings, "sm_90").startswith(b"\x7fELF")
+    settings = text_of(lens, "trapezoidal", capability=80, shape=(cells, 2))
+    assert "#define CLUSTER 1\n" in settings
+    assert compile_for(settings, "sm_80").startswith(b"\x7fELF")
+
+
 @pytest.mark.parametrize("precision", REAL)
 def test_looks_compile(precision: str) -> None:
     text = flatten("kernels/axisymmetric/looks.cu", {"REAL": REAL[precision]})

@@ -56,6 +56,46 @@ def test_tiles_of_several_blocks_step_fewer_rows_twice() -> None:
     assert old.tiles == 31
 
 
+@pytest.mark.parametrize("columns", [267, 280, 331, 400, 523, 600, 801, 1500])
+@pytest.mark.parametrize("layer", [0, 8, 10, 12])
+def test_segments_write_each_column_once(columns: int, layer: int) -> None:
+    """Each at least as far from a cut as a launch has steps, and in pieces of 16 bytes; blocks fit the device."""
+    plan = tiles(columns, 300, layer, layer)
+    assert plan.segments > 1 or columns - layer <= 512
+    if plan.segments == 1:
+        return
+    stored, wide, skirt = columns - layer + plan.lead, plan.march.wide, -(-plan.depth // 4) * 4
+    assert plan.lead < 4
+    assert plan.pitch >= stored + layer
+    origins = [min(part * plan.across, stored - wide) for part in range(plan.segments)]
+    ends = [0, *(origin + skirt for origin in origins[1:]), stored]
+    for origin, left, right in zip(origins, ends, ends[1:], strict=False):
+        assert left < right
+        assert not (origin % 4 or left % 4 or right % 4)
+        assert left == 0 or left - origin >= plan.depth
+        assert right == stored or origin + wide - right >= plan.depth
+    assert plan.least_bytes <= plan.shared_bytes
+    assert _HELD * plan.march.strip_rows < registers_per_thread(plan.threads)
+
+
+def test_launches_go_back_where_they_must() -> None:
+    """From sample to sample in one launch; a second one where the fields must be in the first buffer again."""
+    plan = tiles(400, 300, 10, 10)
+    assert plan.launches(10, returns=False) == [10]
+    assert plan.launches(10, second=True) == [10]
+    assert plan.launches(10) == [5, 5]
+    assert plan.launches(1) == [0, 1]
+    narrow = tiles(256, 320, 10, 10)
+    assert narrow.launches(10) == narrow.launches(10, returns=False) == [5, 5]
+
+
+def test_wide_lattices_step_deep_tiles_of_large_clusters() -> None:
+    """400 x 300 cells on an H200: 146 G in place of 111 with five steps a launch, both in segments (record 0070)."""
+    deep, flat = tiles(400, 300, 10, 10), tiles(400, 300, 10, 10, 5)
+    assert (deep.depth, deep.cluster, deep.segments) == (10, 8, 2)
+    assert deep.pace(work(400, 300, 10, 10)) > 1.2 * flat.pace(work(400, 300, 10, 10))
+
+
 @pytest.mark.parametrize("shape", [*LATTICES, (46, 148), (106, 359), (114, 240)])
 def test_clusters_hold_their_rows_in_registers(shape: tuple[int, int]) -> None:
     """At most six rows of the radial layer a lane, and sixteen cells with all of eight warps' registers.

@@ -28,8 +28,9 @@ def pace_file() -> Path:
 
 
 def pace_key(scheme: Scheme) -> str:
-    """Return what a ratio holds for: a scheme, and the cells of a lane."""
-    return f"{scheme.name}, {scheme.macros.get('CELLS', 1)} cells a lane"
+    """Return what a ratio holds for: a scheme, the cells of a lane, and whether rows are cut into segments."""
+    cut = " in segments" if scheme.macros.get("SEGMENTS", 1) > 1 else ""
+    return f"{scheme.name}, {scheme.macros.get('CELLS', 1)} cells a lane{cut}"
 
 
 def paced(scheme: Scheme, paces: Mapping[str, float]) -> float:

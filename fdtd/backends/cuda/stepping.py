@@ -73,9 +73,13 @@ class Batch:
         self._parameters = pack_parameters(precision, numbers | addresses)
         self._stepper, self._looker = (device.program(text, place) for text in texts(problem, scheme, precision))
         self.steps = 0
+        self._second = False  # whether the fields are in the second buffer
 
     def advance(self, end: int) -> None:
-        """Start everything that takes the batch to `end` steps, samples and looks included; does not wait."""
+        """Start everything that takes the batch to `end` steps, samples and looks included; does not wait.
+
+        At looks and at the end the fields are in the first buffer.
+        """
         sampling, batch = self._problem.sampling, self.size
         for program in (self._stepper, self._looker):
             program.set_parameters(self._parameters)  # other batches of this place had theirs there
@@ -84,14 +88,17 @@ class Batch:
             if not self._scheme.records:
                 stops.append((self.steps // sampling.record_every + 1) * sampling.record_every)
             stop = min(stops)
-            for one in self._scheme.launches(batch, self.steps, stop):
+            returns = stop == end or stop % sampling.check_every == 0
+            buffers = (self._second, returns) if self._scheme.doubled else ()
+            for one in self._scheme.launches(batch, self.steps, stop, *buffers):
                 self._stepper.launch(
                     one.kernel, one.grid, one.threads, *one.arguments, shared=one.shared, cluster=one.cluster
                 )
+                self._second ^= self._scheme.doubled
             self.steps = stop
             if not self._scheme.records and stop % sampling.record_every == 0:
                 sample = stop // sampling.record_every - 1
-                self._looker.launch("record", (16, batch), _RECORD_THREADS, sample)
+                self._looker.launch("record", (16, batch), _RECORD_THREADS, sample, int(self._second))
             if stop % sampling.check_every == 0 and not self._scheme.looks:
                 self._looker.launch("look_part", (_LOOK_PARTS, batch), _LOOK_THREADS)
                 self._looker.launch("look", (-(-batch // _LOOK_THREADS),), _LOOK_THREADS, stop)

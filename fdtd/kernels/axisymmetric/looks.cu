@@ -4,9 +4,9 @@
 // its cells, grid (parts, batch). `look_part` and `look` serve those that do not look at the energy there.
 #include "kernels/axisymmetric/energy.cuh"
 
-// Sample `sample` of one antenna, after a whole step.
-extern "C" __global__ void record(int sample) {
-    const int antenna = blockIdx.y, at = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+// Sample `sample` of one antenna, after a whole step; `second`: its fields are in the second buffer of two.
+extern "C" __global__ void record(int sample, int second) {
+    const int antenna = blockIdx.y, stored = antenna + (second ? P.batch : 0), at = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
     if (!P.active[antenna]) return;
     const int n = P.contour_column, top = P.contour_top, bottom = P.contour_bottom, height = top - bottom;
     const int face = 4 * n + 2;
@@ -31,12 +31,12 @@ extern "C" __global__ void record(int sample) {
             else if (rest < 3 * height + 1) component = 4, k = bottom + rest - (2 * height + 1);
             else component = 5, k = bottom + rest - (3 * height + 1);
         }
-        P.contour_record[place * P.contour_size + s] = field(antenna, k, component)[P.lead + i];
+        P.contour_record[place * P.contour_size + s] = field(stored, k, component)[P.lead + i];
     }
     if (P.port_plane >= 0 && at < 2) {
         double total = 0;
         for (int part = 0; part < 2; ++part) {
-            const real *row = field(antenna, P.port_plane, 3 * at + part);
+            const real *row = field(stored, P.port_plane, 3 * at + part);
             const double *weights = port_weights(antenna, 2 * at + part);
             for (int i = 0; i < P.port_columns; ++i) total += weights[P.lead + i] * (double)row[P.lead + i];
         }
@@ -45,7 +45,7 @@ extern "C" __global__ void record(int sample) {
     const int rows = P.map_top - P.map_bottom, columns = P.map_right - P.map_left, plane = rows * columns;
     for (int s = at; s < 3 * plane * P.map_frequencies; s += stride) {
         const int cell = s % plane, component = s / plane % 3, f = s / (3 * plane);
-        const real value = field(antenna, P.map_bottom + cell / columns, component)[P.lead + P.map_left + cell % columns];
+        const real value = field(stored, P.map_bottom + cell / columns, component)[P.lead + P.map_left + cell % columns];
         real *sums = P.sums + ((long long)(antenna * P.map_frequencies + f) * 6 + component) * plane + cell;
         sums[0] += P.wave[f * P.samples + sample] * value;
         sums[3 * plane] += P.wave[(P.map_frequencies + f) * P.samples + sample] * value;

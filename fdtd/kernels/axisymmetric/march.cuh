@@ -5,13 +5,20 @@
 // neighbours need each other's rows in turn, so neither can overwrite a row that the other has not read.
 //
 // Settings: those of lanes.cuh; ROWS (of a patch); WARPS; RADIAL_WARPS, RADIAL_COLUMNS, STRIP_ROWS (0 warps: no radial
-// layer); CLUSTERED (1: the blocks of a cluster stand one above the other, and send across). Provides the signals and
-// slots, and the step of a strip.
+// layer); CLUSTERED (1: the blocks of a cluster stand one above the other, and send across); SEGMENTS (patches side by
+// side that the columns before the radial layer are cut into, of which a block has one at a time; 1 if not set).
+// Provides the signals and slots, and the step of a strip.
 #if !defined(WARPS) || !defined(ROWS) || !defined(RADIAL_WARPS) || !defined(RADIAL_COLUMNS) || !defined(CLUSTERED)
 #error "WARPS, ROWS, RADIAL_WARPS, RADIAL_COLUMNS and CLUSTERED must be set"
 #endif
 #include "kernels/axisymmetric/lanes.cuh"
 #include "kernels/signals.cuh"
+#ifndef SEGMENTS
+#define SEGMENTS 1
+#endif
+// Stored column where the last segment begins, next to the radial layer.
+#define LAST_ORIGIN (SEGMENTS > 1 ? P.lead + P.radial_start - 32 * CELLS : 0)
+#define STRIP_ORIGIN LAST_ORIGIN
 
 // A row's entry for an axial layer: 1/kappa, b, c and the columns that it covers (0 in rows without), for E or for H.
 struct LayerRow {
@@ -183,7 +190,8 @@ __device__ inline void expect_strips(const Course &c, int lane) {
 // One step of a strip.
 __device__ inline void march_strip(LayerCell (&x)[STRIP_ROWS], const Strip &g, Course &c, bool more) {
     expect_strips(c, g.lane);
-    if (g.kind == STRIP_AIR) strip_half_e<STRIP_AIR>(x, g, c), strip_half_h<STRIP_AIR>(x, g, c);
+    if (SEGMENTS > 1 && g.kind == STRIP_IDLE) strip_half_e<STRIP_IDLE>(x, g, c), strip_half_h<STRIP_IDLE>(x, g, c);
+    else if (g.kind == STRIP_AIR) strip_half_e<STRIP_AIR>(x, g, c), strip_half_h<STRIP_AIR>(x, g, c);
     else if (g.kind == STRIP_AXIAL) strip_half_e<STRIP_AXIAL>(x, g, c), strip_half_h<STRIP_AXIAL>(x, g, c);
     else strip_half_e<STRIP_FULL>(x, g, c), strip_half_h<STRIP_FULL>(x, g, c);
     ++c.turn;

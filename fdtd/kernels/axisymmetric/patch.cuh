@@ -39,7 +39,7 @@ template <int NEED> __device__ inline void coefficients(const Rows &g, int r, in
         const int reach = plane < 6 || g.word[r] & ROW_CUT ? g.word[r] & ROW_REACH : 0;
         const real *from = plane < 6 ? medium(g.antenna, g.first + r, plane) : open_face(g.antenna, g.first + r, plane - 6);
         real x[CELLS];
-        load_reached(from, g.column, reach, 1, x);
+        load_reached(from + origin_of_row(g.row), g.column, reach, 1, x);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) to[j] *= x[j];
     }
@@ -65,12 +65,13 @@ __device__ inline void advance_across(Patch &f, const Rows &g, int r, int row, c
     if (NEED & AXIAL && word & ROW_AXIAL) stretch<!(NEED & FILLED)>(g, r, row, 0, curl_phi, curl_r);
     curls_of_h(here, curl_r, curl_phi);
     drive_e<NEED>(g, r, E_R, curl_r, x), drive_e<NEED>(g, r, E_PHI, curl_phi, x);
-    if (NEED & RARE && NEED & FILLED && word & ROW_SOURCE && step < P.source_steps && g.column < P.lead + P.source_columns) {
+    if (NEED & RARE && NEED & FILLED && word & ROW_SOURCE && step < P.source_steps && g.column + origin_of_row(g.row) < P.lead + P.source_columns) {
+        const int at = origin_of_row(g.row) + g.column;
         real profile[CELLS];
-        load_lane(source_profile(g.antenna, 0) + g.column, profile);
+        load_lane(source_profile(g.antenna, 0) + at, profile);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) impress(x.at[E_R][j], profile[j], g.amplitude);
-        load_lane(source_profile(g.antenna, 1) + g.column, profile);
+        load_lane(source_profile(g.antenna, 1) + at, profile);
 #pragma unroll
         for (int j = 0; j < CELLS; ++j) impress(x.at[E_PHI][j], profile[j], g.amplitude);
     }

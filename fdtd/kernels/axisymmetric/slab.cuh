@@ -7,7 +7,8 @@
 //
 // Settings: those of march.cuh; SHARED_BYTES; LAYERED_ROWS (most rows of a block that can lie in axial layers over all
 // columns); DESK_ROWS (rows of a warp with a separate place: on their way to the record, or from and to memory); TABLES
-// (blocks of rows that have tables at a time; 1 if not set). Provides SHARED_BYTES' parts, `lay_out_air`,
+// (blocks of rows that have tables at a time; 1 if not set). Columns of tables and of lanes count from the segment's
+// first. Provides SHARED_BYTES' parts, `lay_out_air`,
 // `lay_out_rows`, `stage_rows`, the needs of a warp's rows (`needs_of`, Rows) and their places (`load_plane`, Memory).
 #if !defined(SHARED_BYTES) || !defined(LAYERED_ROWS)
 #error "SHARED_BYTES and LAYERED_ROWS must be set"
@@ -35,7 +36,8 @@ enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 // desks [warp][DESK_ROWS][6][WIDE], and the pool.
 #define LAYERS_AT (AIR_AT + 32 / SIDE * SIDE_VECTORS * int(sizeof(vector)))
 #define PLACES_AT (LAYERS_AT + HEIGHT * (8 * TABLES + 4 * RADIAL_COLUMNS) * REAL_BYTES)
-#define DESKS_AT ((PLACES_AT + 16 * TABLES * HEIGHT + 127) / 128 * 128)
+#define ORIGINS_AT (PLACES_AT + 16 * TABLES * HEIGHT)
+#define DESKS_AT ((ORIGINS_AT + (SEGMENTS > 1 ? 4 * TABLES : 0) + 127) / 128 * 128)
 #define POOL_AT (DESKS_AT + WARPS * DESK_ROWS * 6 * WIDE * REAL_BYTES)
 #define POOL_VECTORS ((SHARED_BYTES - POOL_AT) / int(sizeof(vector)))
 #define LEAST_BYTES (POOL_AT + LAYERED_ROWS * 4 * WIDE * REAL_BYTES)
@@ -48,6 +50,9 @@ struct RowPlace {
 
 __device__ inline vector *air() { return reinterpret_cast<vector *>(shared_base() + AIR_AT); }
 __device__ inline RowPlace *row_place(int row) { return reinterpret_cast<RowPlace *>(shared_base() + PLACES_AT) + row; }
+// Stored column where the segment of the tables begins that hold row `row`; of the first segment 0.
+__device__ inline int &origin_of(int row) { return reinterpret_cast<int *>(shared_base() + ORIGINS_AT)[row / HEIGHT]; }
+__device__ inline int origin_of_row(int row) { return SEGMENTS > 1 ? origin_of(row) : 0; }
 // A finished row of a warp, waiting to be recorded.
 template <class Vector> __device__ inline Vector *desk(int warp) {
     return reinterpret_cast<Vector *>(shared_base() + DESKS_AT) + warp * DESK_ROWS * 6 * WIDE * REAL_BYTES / int(sizeof(Vector));
@@ -65,13 +70,13 @@ __device__ inline real *memory_of(const Strip &g, int r, int filter) {
 }
 #endif
 
-// All threads of a block, before their barrier: the table for lanes of air.
-__device__ inline void lay_out_air() {
+// All threads of a block, before their barrier: the table for lanes of air, of columns from `origin` on.
+__device__ inline void lay_out_air(int origin = 0) {
     real *gains = reinterpret_cast<real *>(air());
     for (int at = threadIdx.x; at < PLANES * WIDE; at += THREADS) {
         const int plane = at / WIDE, cell = at % WIDE, lane = cell / CELLS, v = cell % CELLS / WIDTH;
         const int to = lane / SIDE * SIDE_VECTORS + (plane * VECTORS + v) * SIDE + lane % SIDE;
-        gains[to * WIDTH + cell % WIDTH] = plane < 3 ? real(1) : P.gains[(plane - 3) * P.pitch + cell];
+        gains[to * WIDTH + cell % WIDTH] = plane < 3 ? real(1) : P.gains[(plane - 3) * P.pitch + origin + cell];
     }
 }
 
@@ -99,17 +104,26 @@ __device__ inline RowNotes notes_of(int antenna, int k) {
     if (k >= P.nz) return {ROW_PLANE, 0};  // the plane k = nz and all beyond conduct
     return {row_word(antenna, k), P.axial_rows[k]};
 }
+// The same of a segment from column `origin` on: without what ends before it.
+__device__ inline RowNotes notes_from(RowNotes all, int origin) {
+    const int reach = max(0, (all.word & ROW_REACH) - origin), columns = max(0, all.columns - origin);
+    int word = (all.word & ~int(ROW_REACH)) | reach;
+    if (columns == 0) word &= ~int(ROW_AXIAL);
+    if (P.lead + P.source_columns <= origin) word &= ~int(ROW_SOURCE);
+    return {word, columns};
+}
 
 // Notes of a block's rows: lane l has those of rows l, l + 32, ...
 struct SlabNotes {
     RowNotes of[(HEIGHT + 31) / 32];
 };
-__device__ inline SlabNotes notes_of_rows(int antenna, int origin) {
+__device__ inline SlabNotes notes_of_rows(int antenna, int origin, int column = 0) {
     SlabNotes notes;
 #pragma unroll
     for (int n = 0; n < (HEIGHT + 31) / 32; ++n) {
         const int row = n * 32 + int(threadIdx.x % 32);
         notes.of[n] = row < HEIGHT ? notes_of(antenna, origin + row) : RowNotes{0, 0};
+        if (SEGMENTS > 1) notes.of[n] = notes_from(notes.of[n], column);
     }
     return notes;
 }
@@ -125,8 +139,10 @@ __device__ inline int sum_so_far(int number, int &all) {
     return number;
 }
 
-// One warp: tables of the rows from `origin` on, in their place `table`. Memories come first, then coefficients.
-__device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int table) {
+// One warp: tables of the rows from `origin` and the columns from `column` on, in their place `table`. Memories come
+// first, then coefficients.
+__device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int table, int column = 0) {
+    if (SEGMENTS > 1 && threadIdx.x % 32 == 0) origin_of(table) = column;
     int taken = 0, all;
     for (int n = 0; n < (HEIGHT + 31) / 32; ++n, taken += all) {
         const int row = n * 32 + int(threadIdx.x % 32), size = memory_lanes(notes.of[n].columns) * 4 * VECTORS;
@@ -200,6 +216,7 @@ __device__ inline void stage_rows(const Rows &g) {
 #pragma unroll 1
     for (int n = 0; n < ROWS * VECTORS; ++n) {
         const int r = n / VECTORS, v = n % VECTORS, k = g.first + r, at = g.column + v * WIDTH;
+        const int origin = origin_of_row(g.row);
         const RowPlace p = *row_place(g.row + r);
         if (!has_place(p, g.lane)) continue;
         const int reach = p.word & ROW_REACH, cut = p.word & ROW_CUT ? reach : 0;
@@ -209,7 +226,7 @@ __device__ inline void stage_rows(const Rows &g) {
             const real *from = plane < 6 ? medium(g.antenna, k, plane) : open_face(g.antenna, k, plane - 6);
 #pragma unroll
             for (int w = 0; w < WIDTH; ++w) x[plane][w] = 1;
-            if (at < (plane < 6 ? reach : cut)) unpack(__ldg(reinterpret_cast<const vector *>(from + at)), x[plane]);
+            if (at < (plane < 6 ? reach : cut)) unpack(__ldg(reinterpret_cast<const vector *>(from + origin + at)), x[plane]);
         }
         const vector *gains = reinterpret_cast<const vector *>(shared_base()) + g.air + v * SIDE;
         vector *to = reinterpret_cast<vector *>(shared_base()) + of_row(p, g.lane) + v * SIDE;
@@ -222,6 +239,13 @@ __device__ inline void stage_rows(const Rows &g) {
         }
     }
     __syncwarp();  // the coefficients have arrived
+}
+
+// Asynchronous copy of a vector from device to shared memory.
+__device__ inline void copy_vector(vector *shared, const vector *global) {
+    if (sizeof(vector) == 16) copy_16_bytes(shared, global);
+    else if (sizeof(vector) == 8) copy_8_bytes(shared, global);
+    else copy_4_bytes(shared, global);
 }
 
 // A lane's part of the axial memories of a row, [filter][vector][lane] of the lanes that the layer covers.

@@ -13,8 +13,9 @@
 #define GROUPS (32 / RADIAL_COLUMNS)
 #define STRIP_HEIGHT (GROUPS * STRIP_ROWS)  // rows of a warp
 
-// Needs of a strip beyond the radial layer's own filters: none; axial layers over all of its columns; all.
-enum StripKind { STRIP_AIR, STRIP_AXIAL, STRIP_FULL };
+// Needs of a strip beyond the radial layer's own filters: none; axial layers over all of its columns; all. Idle: its
+// block has no layer now, and it only gives and awaits signals.
+enum StripKind { STRIP_AIR, STRIP_AXIAL, STRIP_FULL, STRIP_IDLE };
 
 struct Strip {
     int antenna, lane, group, column;  // column of the layer
@@ -68,7 +69,7 @@ template <int KIND, int HALF> struct StripHere : LayerHere {
     __device__ void stretch(real &rise_r, real &rise_phi) const {
         if (KIND == STRIP_AIR || (KIND == STRIP_FULL && !(g.works && g.word[r] & ROW_AXIAL))) return;
         const LayerRow t = layer_of(g, r, HALF);
-        if (KIND == STRIP_FULL && real(g.at) >= t.columns) return;
+        if (KIND == STRIP_FULL && real(g.at - STRIP_ORIGIN) >= t.columns) return;
         real *memory[2] = {memory_of(g, r, 2 * HALF), memory_of(g, r, 2 * HALF + 1)};
         const real a = remembered(*memory[0], t.b, t.c, rise_r), b = remembered(*memory[1], t.b, t.c, rise_phi);
         rise_r = stretched(t.keep, rise_r, a), rise_phi = stretched(t.keep, rise_phi, b);
@@ -83,12 +84,14 @@ template <int KIND, int HALF> struct StripHere : LayerHere {
 template <int KIND> __device__ inline void strip_e(
     LayerCell &x, real hr_below, real h_below, real edge_hz, real edge_h, const Strip &g, int r
 ) {
+    if (KIND == STRIP_IDLE) return;
     real hz_before = __shfl_up_sync(ALL_LANES, x.at[H_Z], 1), h_before = __shfl_up_sync(ALL_LANES, x.at[H_PHI], 1);
     if (g.column == 0) hz_before = edge_hz, h_before = edge_h;
     layer_e(StripHere<KIND, 0>{{x, g.factors, hr_below, h_below, hz_before, h_before}, g, r});
 }
 
 template <int KIND> __device__ inline void strip_h(LayerCell &x, real er_above, real e_above, const Strip &g, int r) {
+    if (KIND == STRIP_IDLE) return;
     real ez_after = __shfl_down_sync(ALL_LANES, x.at[E_Z], 1), e_after = __shfl_down_sync(ALL_LANES, x.at[E_PHI], 1);
     if (g.column == RADIAL_COLUMNS - 1) ez_after = e_after = 0;
     layer_h(StripHere<KIND, 1>{{x, g.factors, er_above, e_above, ez_after, e_after}, g, r});

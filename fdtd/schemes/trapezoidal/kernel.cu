@@ -9,8 +9,11 @@
 // as several blocks: those of a cluster, one above the other, pass their edge rows on as the warps of a block do, and
 // only the cluster's ends lose rows.
 //
-// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of an antenna), STRIDE (rows between them), CLUSTER
-// (blocks a tile).
+// Rows that are wider than a warp are cut into segments of columns as well, which overlap as tiles do: a tile then is
+// some rows of one segment. The radial layer belongs to the last one.
+//
+// Settings: REAL; those of slab.cuh; DEPTH (most steps); TILES (of a segment of an antenna), STRIDE (rows between them),
+// CLUSTER (blocks a tile); SEGMENTS (1 if not set) and, if there are several, ACROSS (columns between them).
 // Launch: any number of clusters of blocks of THREADS, dynamic shared memory; `odd`: from the second buffer to the
 // first.
 #define CLUSTERED (CLUSTER > 1)
@@ -27,20 +30,32 @@ __device__ inline void move_memories(const Rows &g, const Tile &t, const Buffers
         if (!(g.word[r] & ROW_AXIAL) || (write && (k < t.bottom || k >= t.top))) continue;
         const Memory<false> memories(g, r, slab_layer(g.row + r, 0)->columns);
         if (!memories.there) continue;
-        real *away = buffers.axial(write, t.antenna, k) + g.column;
+        real *away = buffers.axial(write, t.antenna, k) + t.origin() + g.column;
 #pragma unroll
         for (int filter = 0; filter < 4; ++filter)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v) {
                 vector *here = memories.of(filter) + v * memories.lanes, *there = reinterpret_cast<vector *>(away + filter * P.pitch) + v;
-                if (write) *there = *here;
-                else copy_16_bytes(here, there);
+                const int at = t.origin() + g.column + v * WIDTH;
+                if (!write) copy_vector(here, there);
+                else if (SEGMENTS == 1 || (at >= t.left() && at < t.right())) *there = *here;
             }
     }
 }
 
+// Where a tile's segment is not that of the tile before: all threads lay out the air of its columns, once the tile
+// before is finished.
+__device__ inline void change_segment(int &segment, const Tile &t) {
+    if (SEGMENTS == 1 || segment == t.segment) return;
+    segment = t.segment;
+    lay_out_air(t.origin());
+    __syncthreads();  // the table is there
+}
+
 // A warp that lays out the rows of the next tile. It reads their notes early and writes the tables late.
 __device__ inline bool lays_out() { return warp_index() == THREADS / 32 - 1; }
+__device__ inline SlabNotes notes_of(const Tile &t) { return notes_of_rows(t.antenna, t.row, t.origin()); }
+__device__ inline void lay_out(const SlabNotes &notes, const Tile &t, int table) { lay_out_rows(notes, t.row, table, t.origin()); }
 
 // All steps of one tile; after the first, the next tile's rows are requested.
 template <int NEED>
@@ -65,7 +80,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
     if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
     clear_slots(c, lane);
     Tile last{};
-    int turn = 0;
+    int turn = 0, segment = 0;
 #pragma unroll 1
     while (tour.n < ALL_TILES) {
         const Tile t = tile_of(tour.n);
@@ -76,9 +91,10 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         last = t;
         go_on(tour);
         SlabNotes notes;
-        if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
+        if (lays_out() && tour.n < ALL_TILES) notes = notes_of(tile_of(tour.n));
         // The tile before is finished: its tables and its part of the pool are free, the next ones are ready.
         __syncthreads();
+        change_segment(segment, t);
         Rows g;
         survey(g, t.antenna, lane, table + warp * ROWS, t.row + warp * ROWS);
         const int needs = needs_of(g.row);
@@ -86,7 +102,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         close_copies();
         if (needs & FILLED) stage_rows(g);
         if (needs & RARE) g.amplitude = amplitude_of(step);
-        if (lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+        if (lays_out() && tour.n < ALL_TILES) lay_out(notes, tile_of(tour.n), HEIGHT - table);
         if (needs & AXIAL) wait_copies<0>(), __syncwarp();  // memories have arrived
         if (count > 0) {
             send_top(f, lane, c), send_side(f, lane, c);
@@ -112,14 +128,14 @@ __device__ inline void load_strip(LayerCell (&x)[STRIP_ROWS], const Strip &g, co
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         const int k = g.first + r;
-        if (g.works && k < P.nz)
+        if (g.works && t.last() && k < P.nz)
             move_strip_cell<false>(x[r], buffers.fields(false, t.antenna, k), buffers.radial(false, t.antenna, k), g);
         else clear(x[r]);
     }
 }
 
 __device__ inline void move_strip_memories(const Strip &g, const Tile &t, const Buffers &buffers, bool write) {
-    if (g.kind == STRIP_AIR) return;
+    if (g.kind == STRIP_AIR || (SEGMENTS > 1 && g.kind == STRIP_IDLE)) return;
 #pragma unroll
     for (int r = 0; r < STRIP_ROWS; ++r) {
         const int k = g.first + r;
@@ -140,30 +156,33 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     read_column(g.factors, g.column);
     Tour tour;
     set_out(tour);
-    int table = 0;
+    int table = 0, segment = 0;
 #pragma unroll 1
     while (tour.n < ALL_TILES) {
         const Tile t = tile_of(tour.n);
         LayerCell x[STRIP_ROWS];
         survey(g, t.antenna, warp, lane, t.row, HEIGHT);
         g.table = table;
+        if (SEGMENTS > 1 && !t.last()) g.kind = STRIP_IDLE;
         load_strip(x, g, t, buffers);
         move_strip_memories(g, t, buffers, false);
         go_on(tour);
         SlabNotes notes;
-        if (lays_out() && tour.n < ALL_TILES) notes = notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row);
+        if (lays_out() && tour.n < ALL_TILES) notes = notes_of(tile_of(tour.n));
         __syncthreads();  // see main_warp
+        change_segment(segment, t);
         if (count > 0) send_strip_h(x, g, c);
 #pragma unroll 1
         for (int s = 0; s < count; ++s) {
             march_strip(x, g, c, s + 1 < count);
-            if (s == 0 && lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+            if (s == 0 && lays_out() && tour.n < ALL_TILES) lay_out(notes, tile_of(tour.n), HEIGHT - table);
         }
-        if (count == 0 && lays_out() && tour.n < ALL_TILES) lay_out_rows(notes, tile_of(tour.n).row, HEIGHT - table);
+        if (count == 0 && lays_out() && tour.n < ALL_TILES) lay_out(notes, tile_of(tour.n), HEIGHT - table);
+        const int top = SEGMENTS > 1 && !t.last() ? t.bottom : t.top;
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; ++r) {
             const int k = g.first + r;
-            if (g.works && k >= t.bottom && k < t.top)
+            if (g.works && k >= t.bottom && k < top)
                 move_strip_cell<true>(x[r], buffers.fields(true, t.antenna, k), buffers.radial(true, t.antenna, k), g);
         }
         move_strip_memories(g, t, buffers, true);
@@ -189,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, i
     if (lays_out()) {
         Tour tour;
         set_out(tour);
-        if (tour.n < ALL_TILES) lay_out_rows(notes_of_rows(tile_of(tour.n).antenna, tile_of(tour.n).row), tile_of(tour.n).row, 0);
+        if (tour.n < ALL_TILES) lay_out(notes_of(tile_of(tour.n)), tile_of(tour.n), 0);
     }
     publish_to_copies();
 #if CLUSTERED

@@ -5,6 +5,12 @@
 #if !defined(DEPTH) || !defined(TILES) || !defined(STRIDE) || !defined(CLUSTER)
 #error "DEPTH, TILES, STRIDE and CLUSTER must be set"
 #endif
+#if !defined(SEGMENTS)
+#define SEGMENTS 1
+#endif
+#if SEGMENTS == 1
+#define ACROSS 0
+#endif
 #include "kernels/axisymmetric/patch.cuh"
 
 static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherwise");
@@ -13,6 +19,13 @@ static_assert(SHARED_BYTES >= LEAST_BYTES, "the plan counts shared memory otherw
 __device__ inline signal_word *arrival(int warp) {
     return reinterpret_cast<signal_word *>(shared_base() + SHARED_BYTES) + warp;
 }
+
+// Segments, each ACROSS columns from the one before; the last is next to the radial layer. A column of a segment's skirt
+// is lost in every step, and rows are copied 16 bytes at a time.
+#define SKIRT ((DEPTH + 3) / 4 * 4)
+__device__ inline int origin_of_segment(int s) { return SEGMENTS > 1 ? min(s * ACROSS, LAST_ORIGIN) : 0; }
+static_assert(SEGMENTS == 1 || ACROSS % 4 == 0, "a segment's columns are copied 16 bytes at a time");
+static_assert(SEGMENTS == 1 || ACROSS + 2 * SKIRT <= WIDE, "segments overlap by two skirts");
 
 // A block's place in its cluster, and the cluster's in the grid.
 #if CLUSTERED
@@ -23,28 +36,49 @@ __device__ inline int rank() { return 0; }
 __device__ inline int cluster_index() { return blockIdx.x / CLUSTER; }
 __device__ inline int clusters() { return gridDim.x / CLUSTER; }
 
-// A tile: the block's lowest row, and the rows that are written.
+// A tile: the block's lowest row, and the rows that are written; the segment of its columns.
 struct Tile {
     int antenna, row, bottom, top;
+#if SEGMENTS > 1
+    int segment;
+#else
+    static constexpr int segment = 0;
+#endif
+    __device__ bool last() const { return SEGMENTS == 1 || segment == SEGMENTS - 1; }
+    // Stored columns: the first; those that are written, [left, right).
+    __device__ int origin() const { return origin_of_segment(segment); }
+    __device__ int left() const { return SEGMENTS > 1 && segment ? origin() + SKIRT : 0; }
+    __device__ int right() const { return SEGMENTS > 1 && !last() ? origin_of_segment(segment + 1) + SKIRT : origin() + WIDE; }
 };
 
 __device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
 
+// All tiles of one segment come before those of the next: first those that hold the axis, as bodies take longest, then
+// those next to the radial layer.
+__device__ inline int antenna_of(int n) { return SEGMENTS > 1 ? n % (P.batch * TILES) / TILES : n / TILES; }
+__device__ inline int segment_of(int n) {
+    const int turn = n / (P.batch * TILES);
+    return turn ? SEGMENTS - turn : 0;
+}
 __device__ inline Tile tile_of(int n) {
     // Each antenna starts with another of its tiles, so that blocks get all kinds of tiles for any number of blocks.
-    const int antenna = n / TILES, z = (n + antenna) % TILES, row = tile_row(z);
-    return {antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
+    const int antenna = antenna_of(n), z = (n + antenna) % TILES, row = tile_row(z);
+    Tile t{antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
+#if SEGMENTS > 1
+    t.segment = segment_of(n);
+#endif
+    return t;
 }
 
 // A block's way through the tiles of antennas that still run: its present tile (ALL_TILES or more: none left). Flags of
 // the next 32 are read together, one a lane.
-#define ALL_TILES (P.batch * TILES)
+#define ALL_TILES (P.batch * TILES * SEGMENTS)
 struct Tour {
     int n, passed, flags;
 };
 __device__ inline int flags_from(int n) {
     const int there = n + int(threadIdx.x % 32) * clusters();
-    return there < ALL_TILES ? P.active[there / TILES] : 0;
+    return there < ALL_TILES ? P.active[antenna_of(there)] : 0;
 }
 __device__ inline void skip_stopped(Tour &t) {
     while (t.n < ALL_TILES && !__shfl_sync(ALL_LANES, t.flags, t.passed % 32)) {
@@ -77,15 +111,17 @@ __device__ inline real *staged(int warp, int n) { return desk<real>(warp) + n * 
 __device__ inline void ask(const Tile &t, int warp, int lane, const Buffers &buffers) {
     const int first = t.row + warp * ROWS, count = 6 * max(0, min(ROWS, P.nz - first));
     if (lane < count)
-        copy_in(staged(warp, lane), buffers.fields(false, t.antenna, first) + lane * P.pitch, WIDE * REAL_BYTES, arrival(warp));
+        copy_in(staged(warp, lane), buffers.fields(false, t.antenna, first) + lane * P.pitch + t.origin(), WIDE * REAL_BYTES, arrival(warp));
     if (lane == 0) announce_copies(arrival(warp), count * WIDE * REAL_BYTES);
 }
 
 // Sends a warp's part of the tile without its halo to the other buffer.
 __device__ inline void send_out(const Tile &t, int warp, int lane, const Buffers &buffers) {
     const int first = t.row + warp * ROWS, k = first + lane / 6;
-    if (lane < STAGED && k >= t.bottom && k < t.top)
-        copy_out(buffers.fields(true, t.antenna, first) + lane * P.pitch, staged(warp, lane), WIDE * REAL_BYTES);
+    if (lane >= STAGED || k < t.bottom || k >= t.top) return;
+    real *to = buffers.fields(true, t.antenna, first) + lane * P.pitch;
+    if (SEGMENTS == 1) copy_out(to, staged(warp, lane), WIDE * REAL_BYTES);
+    else copy_out(to + t.left(), staged(warp, lane) + t.left() - t.origin(), (t.right() - t.left()) * REAL_BYTES);
 }
 
 // Takes a component of a row from the stage, and puts the stepped one there. Lanes of wide patches take their pieces in
