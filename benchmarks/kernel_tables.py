@@ -56,6 +56,24 @@ def by_lattice() -> str:
     return table(["cells", *columns, "best over the faster `one_step`"], lines)
 
 
+def wide_table() -> str:
+    """Return rates of lattices wider than 266 columns, before and now, and of what they must not have slowed down."""
+    found: dict[tuple[str, int], dict[tuple[str, str], Row]] = {}
+    for row in [*rows("h100/wide"), *rows("h200/wide")]:
+        kind = row["scheme"] if row["scheme"] == "one_step" or not row["choice"] else "before"
+        if "shape" not in row["choice"]:
+            found.setdefault((cells(row), row["batch"]), {})[kind, row["device"].split()[1]] = row
+    lines = []
+    for (shape, batch), rates in found.items():
+        shown = [giga(rates[kind, card]["cell_steps_per_s"]) if (kind, card) in rates else ""
+                 for kind in ("one_step", "before", "trapezoidal") for card in ("H100", "H200")]  # fmt: skip
+        plan = rates["trapezoidal", "H100"]["plan"]
+        lines.append([shape, str(batch), *shown, f"{plan['segments'] or 1} of {plan['cells']} cells a lane",
+                      str(plan["cluster"]), str(plan["depth"])])  # fmt: skip
+    heads = [f"{name}, {card}" for name in ("`one_step`", "before", "now") for card in ("H100", "H200")]
+    return table(["cells", "lenses", *heads, "segments", "blocks a tile", "steps a launch"], lines)
+
+
 def parts_table() -> str:
     """Return rates of kernels with parts left out."""
     parts = {(): "", ("layers",): "", ("record",): "", ("media",): "", ("layers", "record", "media"): ""}
