@@ -242,7 +242,7 @@ def test_the_demo_takes_the_packages_quickstart(tmp_path, monkeypatch):
         commands.example("none.toml")
 
 
-def test_status_and_report_can_be_quiet(call, run_folder, monkeypatch):
+def test_status_and_report_can_be_quiet(call, run_folder, blank_figures):
     assert call("status", run_folder, "--quiet") == (0, "", "")
     code, out, err = call("status", run_folder, "-q", "--json", "-")
     assert (code, err) == (0, "")

@@ -359,7 +359,7 @@ def test_a_state_that_no_search_had_is_refused():
             search().restore({**state, "climb": {**state["climb"], "begins": begins}})
 
 
-def test_the_report_draws_each_level_by_itself(tmp_path):
+def test_the_report_draws_each_level_by_itself(tmp_path, blank_figures):
     done = carried_out(tmp_path, report=True)
     page = write_report(done.folder).read_text()
     assert "0.6 mm" in page and "level" in page

@@ -137,7 +137,7 @@ def test_a_few_of_ten_thousand_patches(tmp_path):
     (tmp_path / "few.toml").write_text(few)
     experiment = load_experiment(tmp_path / "few.toml")
     assert load_experiment(file).evolution.stop.evaluations == 10_000
-    summary = run(experiment, root=tmp_path / "out", source=few, farm=serial, cache="off")
+    summary = run(experiment, root=tmp_path / "out", source=few, farm=serial, cache="off", report=False)
     rows = load(summary.folder)
     assert len(rows) == 3 and (rows["status"] == "ok").sum() >= 2
 

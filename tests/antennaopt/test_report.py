@@ -76,7 +76,7 @@ def test_the_page_needs_no_other_file(tmp_path):
     assert not list(folder.glob(".tmp-*"))
 
 
-def test_the_best_antennas_files_lie_next_to_the_page(tmp_path):
+def test_the_best_antennas_files_lie_next_to_the_page(tmp_path, blank_figures):
     """What `export` would write, by the page's links."""
     run, folder, text = report_of(tmp_path)
     best = run.best[1]
@@ -100,7 +100,7 @@ def test_the_best_antennas_files_lie_next_to_the_page(tmp_path):
             assert numbers[0] == numbers[1] and numbers[0]
 
 
-def test_headline_numbers_are_those_of_the_files(tmp_path):
+def test_headline_numbers_are_those_of_the_files(tmp_path, blank_figures):
     run, folder, text = report_of(tmp_path, failing=("infeasible",))
     rows = load(folder)
     ok = rows[rows.status == "ok"]
@@ -121,22 +121,38 @@ def test_headline_numbers_are_those_of_the_files(tmp_path):
     assert f"unfinished, {run.generations} of 10 generations" in words
 
 
+KINDS_OF_RUN = [
+    {"generations": 1},
+    {"generations": 1, "population": 1},
+    {"frequencies": (30e9,)},
+    {"frequencies": tuple(28e9 + 0.25e9 * step for step in range(17))},
+    {"no_side_lobes": True},
+    {"field_map": False},
+    {"genes": 0},
+    {"failing": ("infeasible", "undecayed", "diverged", "timeout", "lost", "error")},
+    {"resolved": RESOLVED | {"objectives": []}},
+]
+"""What is special about a run."""
+
+
+@pytest.mark.parametrize("changes", KINDS_OF_RUN, ids=" ".join)
+def test_every_kind_of_run_gets_its_report(tmp_path, blank_figures, changes):
+    reported(tmp_path, changes)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
-        {"generations": 1},
-        {"generations": 1, "population": 1},
-        {"frequencies": (30e9,)},
-        {"frequencies": tuple(28e9 + 0.25e9 * step for step in range(17))},
-        {"no_side_lobes": True},
-        {"field_map": False},
-        {"genes": 0},
-        {"failing": ("infeasible", "undecayed", "diverged", "timeout", "lost", "error")},
-        {"resolved": RESOLVED | {"objectives": []}},
+        pytest.param(one, marks=() if set(one) & {"population", "no_side_lobes"} else pytest.mark.slow)
+        for one in KINDS_OF_RUN
     ],
-    ids=lambda changes: " ".join(changes),
+    ids=" ".join,
 )
-def test_every_kind_of_run_gets_its_report(tmp_path, changes):
+def test_every_kind_of_run_is_drawn(tmp_path, changes):
+    reported(tmp_path, changes)
+
+
+def reported(tmp_path, changes):
     run, _, text = report_of(tmp_path, **changes)
     Page(text)
     words = plain(text)
@@ -163,13 +179,13 @@ def test_a_run_in_which_nothing_worked_says_so(tmp_path):
     assert "<img" not in text
 
 
-def test_what_users_write_is_escaped(tmp_path):
+def test_what_users_write_is_escaped(tmp_path, blank_figures):
     _, _, text = report_of(tmp_path, failing=("error",))
     assert "<on>" not in text and "<why>" not in text and "<lens>" not in text
     assert "&lt;why&gt;" in text and "&lt;on&gt;" in text
 
 
-def test_the_field_map_of_an_earlier_best_is_not_shown(tmp_path):
+def test_the_field_map_of_an_earlier_best_is_not_shown(tmp_path, blank_figures):
     run = MadeUpRun(generations=3, population=6)
     folder = write_run(tmp_path, run)
     shown = write_report(folder).read_text().count("<img")
@@ -180,7 +196,7 @@ def test_the_field_map_of_an_earlier_best_is_not_shown(tmp_path):
     assert "belongs to an earlier best antenna" in text
 
 
-def test_damage_is_told_and_what_is_left_is_reported(tmp_path):
+def test_damage_is_told_and_what_is_left_is_reported(tmp_path, blank_figures):
     folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
     for checkpoint in (folder / "checkpoint").iterdir():
         checkpoint.write_text("{torn")
@@ -198,7 +214,7 @@ def test_the_same_files_give_the_same_page(tmp_path):
     assert write_report(folder).read_bytes() == first
 
 
-def test_a_missing_pattern_and_an_unknown_objective_are_survived(tmp_path):
+def test_a_missing_pattern_and_an_unknown_objective_are_survived(tmp_path, blank_figures):
     goals = [*RESOLVED["objectives"], {"metric": "front_to_back_db", "at_least": 25.0, "at_most": None, "weight": 2.0}]
     folder = write_run(tmp_path, MadeUpRun(generations=2, population=5, resolved=RESOLVED | {"objectives": goals}))
     for file in (folder / "patterns").iterdir():
@@ -216,7 +232,7 @@ def test_what_is_no_run_is_refused(tmp_path):
     assert not (folder / "report.html").exists()
 
 
-def test_settings_are_written_in_the_units_of_people(tmp_path):
+def test_settings_are_written_in_the_units_of_people(tmp_path, blank_figures):
     start = {"start": [{"lens.radii.0": 17e-3, "lens.permittivity": 2.1}]}
     _, folder, text = report_of(tmp_path, resolved=RESOLVED | {"evolution": RESOLVED["evolution"] | start})
     words = plain(text)
@@ -236,7 +252,7 @@ def explored(text):
     return json.loads(found[1])
 
 
-def test_all_antennas_are_in_the_plot(tmp_path):
+def test_all_antennas_are_in_the_plot(tmp_path, blank_figures):
     """Every antenna that is ok, with its genes and figures; patterns of the best."""
     _, folder, text = report_of(tmp_path)
     rows, data = load(folder)[lambda rows: rows["status"] == "ok"], explored(text)
@@ -248,7 +264,7 @@ def test_all_antennas_are_in_the_plot(tmp_path):
     assert len(data["patterns"][best]["e"]) == len(data["theta_deg"])
 
 
-def test_of_very_many_antennas_the_best_stay(tmp_path, monkeypatch):
+def test_of_very_many_antennas_the_best_stay(tmp_path, blank_figures, monkeypatch):
     monkeypatch.setattr(explorer, "MOST_NUMBERS", 200)
     _, folder, text = report_of(tmp_path)
     rows, data = load(folder)[lambda rows: rows["status"] == "ok"], explored(text)
@@ -271,7 +287,7 @@ def test_genes_that_go_with_the_fitness_come_first(tmp_path):
     assert way == ("smaller" if rank > 0 else "larger")
 
 
-def test_what_a_goal_costs_the_others(tmp_path):
+def test_what_a_goal_costs_the_others(tmp_path, blank_figures):
     """The antenna nearest to each goal, ties by fitness, with all its figures as `ok` rows have them."""
     _, folder, text = report_of(tmp_path)
     record = read_run(folder)
@@ -305,7 +321,7 @@ def test_figures_drawn_ahead_make_the_same_page(tmp_path, monkeypatch):
     ahead.close()
 
 
-def test_figures_of_another_winner_are_drawn_again(tmp_path):
+def test_figures_of_another_winner_are_drawn_again(tmp_path, blank_figures):
     """Certificates may crown another antenna than the best by fitness: its figures and files are its own."""
     folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
     expected = write_report(folder).read_text()
@@ -313,7 +329,7 @@ def test_figures_of_another_winner_are_drawn_again(tmp_path):
     assert write_report(folder, lambda: other).read_text() == expected
 
 
-def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
+def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path, blank_figures):
     """Between two figures; what is damaged or missing is left to the report itself."""
     folder = write_run(tmp_path, MadeUpRun(generations=3, population=6))
     record, asked = read_run(folder), []
@@ -325,7 +341,7 @@ def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path):
     assert Ahead(tmp_path / "nowhere").drawn() is None
 
 
-@pytest.mark.parametrize(("cores", "processes"), [(2, 1), (16, 3)])
+@pytest.mark.parametrize(("cores", "processes"), [(2, 1), pytest.param(16, 3, marks=pytest.mark.slow)])
 def test_processes_draw_the_same(tmp_path, cores, processes):
     run = MadeUpRun(generations=3, population=6)
     folder = write_run(tmp_path, run)

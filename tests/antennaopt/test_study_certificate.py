@@ -22,6 +22,8 @@ from antennaopt.run.stores import recall
 from antennaopt.solve.certificate import account, certify, crowned, doubts, passes, reason
 from antennaopt.store.schema import RunColumns
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
+
 COARSE = 3e-4
 SMALL = ("evolution.population=8", "evolution.generations=3")
 
