@@ -3,7 +3,7 @@
 Tests that hold for all families go through `CASES`; a new family adds its own here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -316,11 +316,13 @@ VARIANTS = {
 """Shapes that a family's case leaves out: the family, and what to change in its case."""
 
 
-def with_slow_polygons(families: Iterable[str]) -> list[Any]:
-    """Return the families as test parameters; those of polygons, which take seconds each, are marked slow."""
-    return [pytest.param(one, marks=pytest.mark.slow) if one in OF_POLYGONS else one for one in families]
+def with_slow(families: Iterable[str], slow: Collection[str]) -> list[Any]:
+    """Return the families as test parameters, some of them marked slow."""
+    return [pytest.param(one, marks=pytest.mark.slow) if one in slow else one for one in families]
 
 
+TWO_REFLECTORS = {"cassegrain", "ring_focus", "splash_plate"}
+"""A reflector with a second one in front of it: the largest lattices and drawings."""
 OF_POLYGONS = {
     "outline",
     "lens_horn",
@@ -330,3 +332,4 @@ OF_POLYGONS = {
     "dual_mode_horn",
     "corrugated_horn",
 }
+"""Drawn by polygons: each takes seconds."""

@@ -2,6 +2,7 @@
 
 import os
 import time
+from functools import cache
 
 import farm_solvers
 import pytest
@@ -68,8 +69,17 @@ def test_a_slow_worker_does_not_hold_up_a_generation(policy):
     assert max(walls) < 11.0
 
 
+@cache
+def times_alone(devices, population, policy):
+    """Return the times of generations on devices of 132 antennas in 0.25 s."""
+    return timed_generations([0.25] * devices, [], wave=132, population=population, policy=policy)[0]
+
+
 @BOTH
-@pytest.mark.parametrize("population", [1, 100, 131, 132, 133, 264, 400, 528, 530, 660, 2112])
+@pytest.mark.parametrize(
+    "population",
+    [1, 100, 131, 132, 133, 264, 400, 528, 530, 660, pytest.param(2112, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("core_s", [0.003, 0.02, 0.08, 0.35, 5.0])
 @pytest.mark.parametrize("count", [1, 8])
 def test_cores_next_to_a_device_never_cost_time(policy, population, core_s, count):
@@ -77,7 +87,7 @@ def test_cores_next_to_a_device_never_cost_time(policy, population, core_s, coun
 
     Eight cores of 0.35 s an antenna took 24 of 528 antennas there and saved no launch: a generation took 5 % longer.
     """
-    alone, _ = timed_generations([0.25], [], wave=132, population=population, policy=policy)
+    alone = times_alone(1, population, policy)
     walls, _ = timed_generations([0.25], [core_s] * count, wave=132, population=population, policy=policy)
     assert all(beside <= without + 1e-9 for beside, without in zip(walls, alone, strict=True))
 
@@ -85,7 +95,7 @@ def test_cores_next_to_a_device_never_cost_time(policy, population, core_s, coun
 @BOTH
 @pytest.mark.parametrize("population", [400, 2110])
 def test_nor_next_to_several_devices(policy, population):
-    alone, _ = timed_generations([0.25] * 4, [], wave=132, population=population, policy=policy)
+    alone = times_alone(4, population, policy)
     walls, _ = timed_generations([0.25] * 4, [0.1] * 8, wave=132, population=population, policy=policy)
     assert all(beside <= without + 1e-9 for beside, without in zip(walls, alone, strict=True))
 

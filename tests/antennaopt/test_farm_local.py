@@ -43,6 +43,12 @@ def shared():
         yield farm
 
 
+@pytest.fixture(scope="module")
+def solving():
+    with started() as farm:
+        yield farm
+
+
 def test_workers_are_light_and_out_of_reach_of_ctrl_c(shared):
     outcomes = dict(shared.run([[job] for job in jobs(12)]))
     assert len(outcomes) == 12
@@ -109,13 +115,12 @@ def test_dashboard_takes_another_port_when_its_own_is_taken(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_outcomes_equal_those_without_workers_and_are_annotated():
-    with started() as farm:
-        outcomes = dict(farm.run(farm.cut(jobs(100))))
-        assert numbers(outcomes) == quiet(100)
-        assert {outcome["worker"] for outcome in outcomes.values()} <= {"0", "1"}
-        assert {(outcome["device"], outcome["attempt"]) for outcome in outcomes.values()} == {("cpu", 1)}
-        assert numbers(dict(farm.run([jobs(5)]))) == quiet(5), "a farm serves one generation after another"
+def test_outcomes_equal_those_without_workers_and_are_annotated(solving):
+    outcomes = dict(solving.run(solving.cut(jobs(100))))
+    assert numbers(outcomes) == quiet(100)
+    assert {outcome["worker"] for outcome in outcomes.values()} <= {"0", "1"}
+    assert {(outcome["device"], outcome["attempt"]) for outcome in outcomes.values()} == {("cpu", 1)}
+    assert numbers(dict(solving.run([jobs(5)]))) == quiet(5), "a farm serves one generation after another"
 
 
 def test_workers_killed_in_mid_batch_change_nothing(tmp_path):
@@ -137,9 +142,10 @@ def test_workers_killed_in_mid_batch_change_nothing(tmp_path):
     assert max(outcome["attempt"] for outcome in outcomes.values()) > 1
 
 
-def test_one_that_kills_its_worker_once_is_solved_in_the_end(tmp_path):
-    with started(die_once_at=3.0, marker=str(tmp_path / "marker")) as farm:
-        assert numbers(dict(farm.run([jobs(8)]))) == quiet(8)
+def test_one_that_kills_its_worker_once_is_solved_in_the_end(solving, tmp_path):
+    plan = {"die_once_at": 3.0, "marker": str(tmp_path / "marker")}
+    assert numbers(dict(solving.run([jobs(8)], plan=plan))) == quiet(8)
+    assert (tmp_path / "marker").exists()
 
 
 @pytest.mark.slow
@@ -155,9 +161,8 @@ def test_one_that_always_kills_its_worker_is_lost_alone():
 
 
 @pytest.mark.parametrize("how", ["raise_at", "object_at"])
-def test_exception_costs_one_individual_and_comes_with_its_traceback(how):
-    with started(**{how: 5.0}) as farm:
-        outcomes = dict(farm.run([jobs(16)]))
+def test_exception_costs_one_individual_and_comes_with_its_traceback(solving, how):
+    outcomes = dict(solving.run([jobs(16)], plan={how: 5.0}))
     failed = outcomes.pop("i5")
     assert failed["status"] == "error"
     assert "Traceback" in failed["error"]

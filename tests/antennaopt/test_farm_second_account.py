@@ -83,6 +83,7 @@ def test_another_account_runs_nothing_and_the_farm_goes_on(other_account, tmp_pa
     }
 
 
+@pytest.mark.slow
 def test_in_an_open_farm_it_would_be_root(other_account, tmp_path, monkeypatch):
     """What is tried above does work where nothing prevents it."""
     monkeypatch.setattr(clusters, "throwaway", lambda: None)

@@ -14,7 +14,7 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
-from family_cases import CASES, DESIGNS, FEED, KINDS
+from family_cases import CASES, DESIGNS, FEED, KINDS, TWO_REFLECTORS, with_slow
 from required import skip_without
 
 from antennaopt.errors import ConfigurationError
@@ -52,7 +52,7 @@ STAND_FREE = ("reflector", "cassegrain", "ring_focus", "splash_plate")
 """Families with a reflector that touches no other metal."""
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", with_slow(FAMILIES, TWO_REFLECTORS))
 def test_stl_is_watertight_and_has_the_volume_within_the_chords(family: str, tmp_path: Path) -> None:
     """Measured: sin(x)/x of the volume within 3e-7, which float32 leaves."""
     outline = outline_of(family)
@@ -71,7 +71,7 @@ def test_stl_is_watertight_and_has_the_volume_within_the_chords(family: str, tmp
     assert metal.bounds[1][:2] == pytest.approx(everything[:, 0].max(), abs=2e-4)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", with_slow(FAMILIES, TWO_REFLECTORS))
 def test_dxf_has_the_bodies_in_layers(family: str, tmp_path: Path) -> None:
     outline = outline_of(family)
     drawing = ezdxf.readfile(write_dxf(tmp_path / "a.dxf", outline, title="Horn für 30 GHz"))  # type: ignore[attr-defined]
@@ -100,7 +100,9 @@ def test_dxf_dimensions_are_those_of_the_design(tmp_path: Path) -> None:
     assert sorted(found["length"]) == pytest.approx([0.4 * slope, 0.4, 12.4, 18.0, 30.4], abs=2e-3)
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family != "open_waveguide"])
+@pytest.mark.parametrize(
+    "family", with_slow([family for family in FAMILIES if family != "open_waveguide"], TWO_REFLECTORS)
+)
 def test_profile_and_dxf_are_read_by_the_family_outline(family: str, tmp_path: Path) -> None:
     outline = outline_of(family)
     shapes = {name: corners for name, corners in bodies(outline).items() if name != "feed"}

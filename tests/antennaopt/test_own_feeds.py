@@ -127,6 +127,7 @@ def test_a_run(tmp_path: Path) -> None:
             load_experiment(path)
 
 
+@pytest.mark.slow
 def test_a_run_of_fillings(tmp_path: Path) -> None:
     """Permittivity and cone are columns, and every row is judged by its own filling."""
     path = tmp_path / "horn.toml"

@@ -27,7 +27,12 @@ import pytest
 from cavities import BACKENDS
 from open_space import MARGIN, radiate, reflection_db, undisturbed
 
-CELLS, WIDTHS = (10, 8), (20, 40)
+CELLS = (10, 8)
+PLACES = [
+    *((0, 20), (1, 20), (2, 20), (1, 40)),
+    *(pytest.param(order, 40, marks=pytest.mark.slow) for order in (0, 2)),
+]
+"""m and W."""
 ALONE = {  # by cells of the layer and W: r wall, z wall; dB
     (10, 20): (-71.0, -94.0),
     (10, 40): (-77.5, -92.0),
@@ -38,8 +43,7 @@ ALL_WALLS = {"r": (-74.5, -71.0, -71.0), "z": (-89.0, -71.5, -69.0)}  # by m, 10
 
 
 @pytest.mark.parametrize("cells", CELLS)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize(("order", "width"), PLACES)
 def test_radial_layer(measured: Callable[..., float], order: int, width: int, cells: int) -> None:
     """The layer in r alone, z walls far away."""
     box = (width - 2, 6, 6)
@@ -49,8 +53,7 @@ def test_radial_layer(measured: Callable[..., float], order: int, width: int, ce
 
 
 @pytest.mark.parametrize("cells", CELLS)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize(("order", "width"), PLACES)
 def test_axial_layer(measured: Callable[..., float], order: int, width: int, cells: int) -> None:
     """The layer at z_min alone, the other walls far away."""
     box = (12, width // 2 - 2, 6)
