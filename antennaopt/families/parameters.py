@@ -192,10 +192,11 @@ class Carries:
 
 def entries(design: Mapping[str, object], name: str) -> Iterator[str]:
     """Yield the names `name.0`, `name.1`, ... that a design has."""
-    place = 0
-    while f"{name}.{place}" in design:
-        yield f"{name}.{place}"
-        place += 1
+    for place in range(len(design)):
+        entry = f"{name}.{place}"
+        if entry not in design:
+            return
+        yield entry
 
 
 @dataclass(frozen=True, kw_only=True)

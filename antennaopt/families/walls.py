@@ -79,6 +79,17 @@ class TooThin:
         return f"too thin for cells of {_mm(self.cell)} ({needs})"
 
 
+def has_thin_part(family: Family, design: Mapping[str, float], cell: float) -> bool:
+    """Say whether `too_thin` would yield anything of one antenna: a worker asks it of each of a batch.
+
+    Args:
+        family: Of bodies of revolution.
+        design: SI, by dotted name.
+        cell: Of the lattice, m.
+    """
+    return any(_thin(part, cell) for part in family.thin_parts(design))
+
+
 def too_thin(family: Family, lower: Mapping[str, float], upper: Mapping[str, float], cell: float) -> Iterator[TooThin]:
     """Yield the places that are too thin for the cells in some designs between two.
 
@@ -92,7 +103,7 @@ def too_thin(family: Family, lower: Mapping[str, float], upper: Mapping[str, flo
         upper: The same at the upper ends; the same design for one antenna.
         cell: Of the lattice, m.
     """
-    names = [name for name in lower if lower[name] != upper.get(name)]
+    names = [] if lower is upper else [name for name in lower if lower[name] != upper.get(name)]
     at = family.thin_parts(lower)
     if not names:  # one antenna, as a worker looks at each of a batch
         for part in at:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from antennaopt.families import SHARED, Body, Family, Making, kind, stack
 from antennaopt.families.family import is_permittivity
 from antennaopt.families.sections import lowest_within
-from antennaopt.families.walls import too_thin
+from antennaopt.families.walls import has_thin_part, too_thin
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from antennaopt.solve.planes import not_measured, planes_of
 from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
@@ -34,11 +36,15 @@ def misfits(
         return []
     columns = stack(designs)
     depth = columns["feed.length"] + columns["feed.outer_radius"] - columns["feed.inner_radius"]
-    room = _room(layout)
-    sizes = zip(*(size.tolist() for size in (*family.size(columns), depth)), strict=True)
+    room, sizes = _room(layout), np.stack([*family.size(columns), depth], axis=-1)
+    most = np.array([contour for _, contour, _ in room]) - 1 + _SLACK
+    large: list[bool] = np.any(sizes / layout.cell > most, axis=-1).tolist()
+    looked_at = bool(family.bodies or modes)
     return [
-        next(_misfits(layout, family, one, zip(room, size, strict=True), modes), None)
-        for one, size in zip(designs, sizes, strict=True)
+        next(_misfits(layout, family, one, zip(room, size.tolist(), strict=True), modes), None)
+        if looked_at or is_large or has_thin_part(family, one, layout.cell)
+        else None
+        for one, size, is_large in zip(designs, sizes, large, strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ from family_cases import DESIGNS, KINDS, VARIANTS
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import parse_table
-from antennaopt.families.walls import too_thin
+from antennaopt.families.walls import has_thin_part, too_thin
 from antennaopt.run.planning import first_designs, plan_for
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
@@ -243,3 +243,10 @@ def test_one_antenna_is_planned_as_before():
     design = DESIGNS["conical_horn"]
     solver = {"frequencies": [30e9], "design_frequency": 30e9, "cell": 0.3e-3}
     assert plan("conical_horn", design, design, solver).layout.cell == 0.3e-3
+
+
+@pytest.mark.parametrize("name", [name for name, one in KINDS.items() if one.solver == "axisymmetric"])
+def test_a_worker_looks_no_further_where_no_part_is_too_thin(name: str) -> None:
+    design, family = DESIGNS[name], KINDS[name].of(DESIGNS[name])
+    found = [(has_thin_part(family, design, cell), any(too_thin(family, design, design, cell))) for cell in (1e-5, 1.0)]
+    assert found == [(False, False), (True, True)]
