@@ -1,4 +1,4 @@
-"""A batch of outcomes as it came in a message: its numbers as arrays, for what is done with all of them at once."""
+"""A batch of outcomes as it is sent: its numbers as arrays, for what is done with all of them at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sent:
-    """Numbers of a batch as they came in a message; its antennas have the same angles and frequencies.
+    """Numbers of a batch as they are sent in a message; its antennas have the same angles and frequencies.
 
     Attributes:
         frequency_hz: Hz.

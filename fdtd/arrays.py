@@ -41,16 +41,24 @@ def together_on_host(*arrays: Any) -> tuple[np.ndarray, ...]:
     return tuple(part.copy().view(one.dtype).reshape(one.shape) for part, one in zip(parts, arrays, strict=True))
 
 
-def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def product(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     """Return x y of complex arrays from products of real numbers.
 
     Those of complex arrays round differently for other shapes, and an antenna must have the same bits in any batch.
+
+    Args:
+        x: Complex.
+        y: Complex, of a shape that fits.
+        out: Complex and contiguous, of the result's shape, which is written there; a new array if None.
     """
-    (a, b), (c, d) = ((np.real(one), np.imag(one)) for one in (x, y))
-    parts = np.empty((*np.broadcast_shapes(x.shape, y.shape), 2))
-    np.subtract(a * c, b * d, out=parts[..., 0])
-    np.add(b * c, a * d, out=parts[..., 1])
-    return parts.view(complex)[..., 0]
+    found = np.empty(np.broadcast_shapes(x.shape, y.shape), dtype=complex) if out is None else out
+    parts = found.view(float).reshape(*found.shape, 2)
+    pairs = np.ascontiguousarray(x).view(float).reshape(*x.shape, 2)
+    turned = pairs * np.imag(y)[..., None]  # b d and a d; both parts at a time, as they lie in memory
+    np.multiply(pairs, np.real(y)[..., None], out=parts)
+    parts[..., 0] -= turned[..., 1]
+    parts[..., 1] += turned[..., 0]
+    return found
 
 
 def quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -50,6 +50,7 @@ RANKS = {
         ("backends",),
         ("axisymmetric.layout",),
         ("axisymmetric.modes", "yee.waveguide", "yee.microstrip"),
+        ("axisymmetric.solution",),
         ("axisymmetric.solutions", "planar.scattering", "yee.simulation"),
         ("yee.circuit",),
         ("axisymmetric.simulation",),

@@ -21,38 +21,68 @@ _EQUAL = ("status", "error", "cells", "frequency_hz", "device")
 """What nearly all antennas of a batch share: it travels once where they all do."""
 
 
-def pack_outcomes(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def pack_outcomes(outcomes: Sequence[Mapping[str, Any]], device: str | None = None) -> dict[str, Any]:
     """Return a batch's outcomes as a message: a column a key, cuts as bytes of single precision, as they are stored.
 
     Args:
-        outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones.
+        outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones. Those of one
+            batch that know it (`Outcome.sent`) are sent by its arrays.
+        device: Of those that name none.
 
     Raises:
         TypeError: One holds something else.
         ValueError: One has a key that no outcome has, or no status.
     """
     ones = [Outcome.of(one) for one in outcomes]
-    columns = {name: _listed([one.__dict__[name] for one in ones]) for name in _PACKED}
+    sent = _batch_of(ones)
+    as_arrays = {} if sent is None else {key: sent.metrics[key] for key in METRICS if key in sent.metrics}
+    columns = {
+        name: _listed([one.__dict__[name] for one in ones])
+        for name in _PACKED
+        if name != S11 or sent is None or sent.s11 is None
+    }
+    if device is not None:
+        columns["device"] = [one or device for one in columns["device"]]
     columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
     shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
     metrics = {
-        key: [one.metrics.get(key) for one in ones] for key in METRICS if any(key in one.metrics for one in ones)
+        key: [one.metrics.get(key) for one in ones]
+        for key in METRICS
+        if key not in as_arrays and any(key in one.metrics for one in ones)
     }
     numbers: dict[str, Sequence[Any]] = {key: column for key, column in metrics.items() if _are_numbers(column)}
     if S11 in columns and _are_numbers(flat := [_flat(one) for one in columns[S11]]):
         numbers[S11] = flat
         del columns[S11]
+    packed = {key: np.fromiter(chain.from_iterable(one), float) for key, one in numbers.items()} | as_arrays
+    if sent is not None and sent.s11 is not None:
+        packed[S11] = sent.s11
     head = {
         "count": len(ones),
         "shared": shared,
         "columns": columns,
         "metrics": {key: column for key, column in metrics.items() if key not in numbers},
         "absent": [key for key, column in metrics.items() if _is_absent(column)],
-        "numbers": {key: np.fromiter(chain.from_iterable(one), float).tobytes() for key, one in numbers.items()},
-        "cuts": _packed_cuts(ones),
+        "numbers": {key: packed[key].tobytes() for key in (*METRICS, S11) if key in packed},
+        "cuts": _packed_cuts(ones) if sent is None else _sent_cuts(sent),
     }
     solved = sum(1 for one in ones if one.steps)
     return {"outcomes": msgpack.packb(head, default=_plain), "solved": solved}
+
+
+def _batch_of(ones: Sequence[Outcome]) -> Sent | None:
+    """Return the batch that outcomes are all of, in order; None where they are not one."""
+    of = [getattr(one, "sent", (None, -1)) for one in ones]
+    sent = of[0][0] if of else None
+    whole = sent is not None and len(of) == len(sent.planes[0]) and all(one is sent for one, _ in of)
+    return sent if whole and [place for _, place in of] == list(range(len(of))) else None
+
+
+def _sent_cuts(sent: Sent) -> list[tuple[str, list[int], str, tuple[int, ...], bytes]]:
+    """Return the cuts of a whole batch as `_packed_cuts` does."""
+    places = list(range(len(sent.planes[0])))
+    whole = ((CUTS[0], sent.theta_deg[None]), *zip(CUTS[1:], sent.planes, strict=True))
+    return [(key, places, array.dtype.kind, array.shape, array.tobytes()) for key, array in whole]
 
 
 def _are_numbers(column: Sequence[Any]) -> bool:

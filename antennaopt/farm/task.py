@@ -107,7 +107,7 @@ def solve_batch(
         if len(outcomes) != len(designs):
             raise ValueError(f"evaluate returned {len(outcomes)} outcomes for {len(designs)} designs")
         outcomes = with_planned(outcomes, family, designs, plan)
-        packed = pack_outcomes([one if one.device else one.changed(device=backend) for one in outcomes])
+        packed = pack_outcomes(outcomes, device=backend)
     except Exception as problem:  # whatever it is, it becomes a row with its traceback
         seconds = time.perf_counter() - start
         return {"error": traceback.format_exc(), "broken": backend == "cuda" and is_broken(problem), "seconds": seconds}

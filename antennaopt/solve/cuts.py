@@ -88,7 +88,13 @@ def directivity_dbi(values: Any) -> np.ndarray:
     return decibels(np.real(found).astype(float) ** 2 + np.imag(found).astype(float) ** 2)
 
 
-def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def normalised(
+    a: np.ndarray,
+    b: np.ndarray,
+    power: np.ndarray,
+    incident: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the cuts of a far field; an antenna's bits do not depend on the others in its batch.
 
     Args:
@@ -96,13 +102,14 @@ def normalised(a: np.ndarray, b: np.ndarray, power: np.ndarray, incident: np.nda
         b: Far field B.
         power: Third value of `fdtd.farfield.directivity`, (..., F).
         incident: Incident wave in the plane z = 0 over its modulus, (..., F).
+        out: Where to write them, complex; new arrays if None.
 
     Returns:
         Amplitudes in the E plane and the H plane.
     """
     scale = 2 / np.sqrt(np.maximum(power, np.finfo(float).tiny))
     turn = (scale * incident.conj())[..., None]
-    e_plane, h_plane = product(a, turn), product(b, turn)
+    e_plane, h_plane = (product(one, turn, out=to) for one, to in zip((a, b), out or (None, None), strict=True))
     return e_plane, np.negative(h_plane, out=h_plane)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from antennaopt.families import Family, kind, stack
 from antennaopt.metrics import METRICS, Quantities
+from antennaopt.sent import Sent
 from antennaopt.solve.certificate import DECAY_DB, left_over
 from antennaopt.solve.cuts import from_behind, normalised
 from antennaopt.solve.fields import field_of, film_of, frames_wanted
@@ -22,10 +23,10 @@ from antennaopt.solve.recognition import Recognition
 from fdtd.axisymmetric.layout import Layout
 from fdtd.axisymmetric.modes import PORT_PLANE
 from fdtd.axisymmetric.scene import Scene
-from fdtd.axisymmetric.simulation import Hooks, Keep, Solution, solve
+from fdtd.axisymmetric.simulation import Hooks, Keep, Solution, Solutions, solve
 from fdtd.backends import BACKENDS
 from fdtd.errors import Unsuitable
-from fdtd.farfield import decibels, directivity
+from fdtd.farfield import AT_ONCE, Beams, decibels, directivity
 
 SWEEP_POINTS = 41
 _AT_ONCE = 4  # antennas that a CPU rasterises and records together: bounds a worker's memory, whatever the batch
@@ -102,16 +103,18 @@ def evaluate(
             ),
             hooks=Hooks(stages=spent, watch=options.watch, choose=recognition and recognition.choose),
         )
-        made = _outcomes(solver, solutions)
-        for index, (outcome, solution) in enumerate(zip(made, solutions, strict=True)):
-            if fields and outcome.s11 is not None:
-                field = field_of(solver.layout, scene, index, solution)
-                made[index] = outcome.changed(field=field, sweep=_sweep(solution))
-            if snapshots is not None and index == snapshots.antenna and outcome.s11 is not None:
-                made[index] = made[index].changed(film=film_of(solver.layout, scene, solution, snapshots))
+        found, sent = _found(solver, solutions)
+        for index, values in enumerate(found):
+            if fields and "s11" in values:
+                values["field"] = field_of(solver.layout, scene, index, solutions[index])
+                values["sweep"] = _sweep(solutions[index])
+            if snapshots is not None and index == snapshots.antenna and "s11" in values:
+                values["film"] = film_of(solver.layout, scene, solutions[index], snapshots)
         seconds = time.perf_counter() - start
-        stepping = spent.get("step", 0.0) / max(len(made), 1)
-        made = [one.changed(seconds=seconds / len(places), stepping_seconds=stepping) for one in made]
+        spans = {"seconds": seconds / len(places), "stepping_seconds": spent.get("step", 0.0) / max(len(found), 1)}
+        made = [Outcome.made(values | spans) for values in found]
+        if sent is not None:
+            _let_know(made, sent)
         if recognition is not None:
             made = recognition.spread(made, seconds, spent.get("rasterise", seconds))
         outcomes |= zip(places, made, strict=True)
@@ -129,15 +132,13 @@ def scene_of(solver: SolverPlan, drawn: Family, designs: Sequence[Mapping[str, f
     return scene
 
 
-def _sound(layout: Layout, solutions: Sequence[Solution]) -> list[bool]:
+def _sound(layout: Layout, solutions: Solutions) -> list[bool]:
     """Say for which antennas `_status` is "ok" without a look at each."""
     columns = ("finite", "energy", "residual", "s11", "through_contour", "accepted")
-    finite, energy, residual, s11, through, accepted = (
-        np.array([getattr(one, name) for one in solutions]) for name in columns
-    )
+    finite, energy, residual, s11, through, accepted = (solutions.columns[name] for name in columns)
     rests = ~(energy == 1.0) & ~(residual >= _enough(layout)) if layout.decay else True
     radiates = ~((through <= 0) | (accepted <= 0)).any(axis=1)
-    measured = np.array([None not in one.modes for one in solutions])
+    measured = np.array([None not in one for one in solutions.modes]) if solutions.modes else True
     return (finite & rests & np.isfinite(s11).all(axis=1) & radiates & measured).tolist()
 
 
@@ -181,79 +182,143 @@ def _left_over(layout: Layout, solution: Solution) -> str:
     return f"{text}; raise solver.max_steps to {layout.settled + round(fallen)} or more"
 
 
-def _outcomes(plan: SolverPlan, solutions: Sequence[Solution]) -> list[Outcome]:
-    """Outcomes of antennas, with figures of merit where anything came to the port."""
+def _found(plan: SolverPlan, solutions: Solutions) -> tuple[list[dict[str, Any]], Sent | None]:
+    """Return what outcomes of antennas hold, with figures of merit where anything came to the port; and these at once.
+
+    The second is None where nothing came to any port. Antennas of which something came are there in their order.
+    """
     if not solutions:
-        return []
+        return [], None
     layout = plan.layout
     shared = {"cells": layout.grid.cells, "frequency_hz": list(layout.frequencies)}
+    steps: list[int] = solutions.columns["steps"].tolist()
+    finite: list[bool] = np.isfinite(solutions.columns["s11"]).all(axis=1).tolist()
     found: list[dict[str, Any]] = []
-    for solution, sound in zip(solutions, _sound(layout, solutions), strict=True):
-        status, error = ("ok", None) if sound else _status(layout, solution)
-        found.append({"status": status, "error": error, "steps": solution.steps, **shared})
+    for place, sound in enumerate(_sound(layout, solutions)):
+        status, error = ("ok", None) if sound else _status(layout, solutions[place])
+        found.append({"status": status, "error": error, "steps": steps[place], **shared})
     measured = [
-        place
-        for place, (one, solution) in enumerate(zip(found, solutions, strict=True))
-        if one["status"] not in ("diverged", "infeasible") and np.isfinite(solution.s11).all()
+        place for place, one in enumerate(found) if one["status"] not in ("diverged", "infeasible") and finite[place]
     ]
-    if measured:
-        figures = _figures(plan, [solutions[place] for place in measured])
-        for place, more in zip(measured, figures, strict=True):
-            found[place] |= more
-    return [Outcome.made(one) for one in found]
+    if not measured:
+        return found, None
+    sent, figures = _figures(plan, solutions.part(measured))
+    for place, more in zip(measured, figures, strict=True):
+        found[place] |= more
+    return found, sent
 
 
-def _figures(plan: SolverPlan, solutions: Sequence[Solution]) -> list[dict[str, Any]]:
-    """Return the figures of merit of a batch: of each antenna what an outcome holds of them."""
+def _let_know(made: Sequence[Outcome], sent: Sent) -> None:
+    """Let outcomes with figures of merit know the batch in which they stand in this order."""
+    for place, one in enumerate(one for one in made if one.s11 is not None):
+        object.__setattr__(one, "sent", (sent, place))
 
-    def stacked(name: str) -> np.ndarray:
-        return np.stack([getattr(solution, name) for solution in solutions])
 
-    layout = plan.layout
-    a, b, s11, radiated, accepted = (stacked(name) for name in ("e_plane", "h_plane", "s11", "radiated", "accepted"))
+def _figures(plan: SolverPlan, solutions: Solutions) -> tuple[Sent, list[dict[str, Any]]]:
+    """Return the figures of merit of a batch: its numbers, and of each antenna what an outcome holds of them."""
+    layout, batch, theta_deg = plan.layout, len(solutions), plan.layout.theta_deg
+    shape = (batch, len(layout.frequencies), len(theta_deg))
+    cuts, planes = np.empty((2, *shape), dtype=complex), np.empty((2, *shape), dtype=np.complex64)
+    metrics = {key: np.empty(shape[:2]) for key in METRICS}
+    columns = {**solutions.columns, "returned": np.broadcast_to(_returned(solutions), shape[:2])}
+    # One by one: what complex arrays are divided by rounds differently in other shapes.
+    columns["turn"] = np.stack([one / np.abs(one) for one in columns["incident"]])
+    if solutions.patterns is None or plan.looks_back:
+        for first in range(0, batch, AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            own = {name: column[some] for name, column in columns.items()}
+            for key, values in _cuts_and_metrics(plan, theta_deg, own, cuts[:, some]).items():
+                metrics[key][some] = values
+    else:
+        metrics |= _metrics_of_beams(theta_deg, columns, Beams.of(solutions.patterns))
+        for first in range(0, batch, AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            a, b, power, turn = (columns[name][some] for name in ("e_plane", "h_plane", "radiated", "turn"))
+            normalised(a, b, power, turn, out=(cuts[0, some], cuts[1, some]))
+    with np.errstate(invalid="ignore", over="ignore"):
+        planes[...] = cuts
+    s11 = np.stack([np.real(columns["s11"]), np.imag(columns["s11"])], axis=-1)
+    undefined = {key: np.isnan(values) for key, values in metrics.items() if METRICS[key].absent}
+    sent = Sent(
+        frequency_hz=list(layout.frequencies),
+        theta_deg=theta_deg.astype(np.float32),
+        planes=(planes[0], planes[1]),
+        metrics={key: values for key, values in metrics.items() if key not in undefined or not undefined[key].any()},
+        absent=frozenset(key for key, where in undefined.items() if where.all()),
+        s11=s11,
+    )
+    figures = {"s11": s11.tolist(), "decay_db": decibels(columns["residual"]).tolist()}
+    plain = {key: METRICS[key].plain(values) for key, values in metrics.items()}
+    return sent, [
+        {
+            **{key: values[place] for key, values in figures.items()},
+            "metrics": {key: values[place] for key, values in plain.items()},
+            "theta_deg": theta_deg,
+            "e_plane": cuts[0, place],
+            "h_plane": cuts[1, place],
+            **({"modes": modes_at(solutions.modes[place], len(layout.frequencies))} if solutions.modes else {}),
+        }
+        for place in range(batch)
+    ]
+
+
+def _cuts_and_metrics(
+    plan: SolverPlan, theta_deg: np.ndarray, columns: Mapping[str, np.ndarray], cuts: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return metrics of some antennas by key, (antennas, F), and write their cuts, (2, antennas, F, T)."""
+    a, b = columns["e_plane"], columns["h_plane"]
     e_plane, h_plane, power = directivity(a, b)
     if plan.looks_back:
         a, b = from_behind(a, b)
         e_plane, h_plane = (np.ascontiguousarray(one[..., ::-1]) for one in (e_plane, h_plane))
-    cuts = normalised(a, b, power, np.stack([one.incident / np.abs(one.incident) for one in solutions]))
-    found = Quantities(
-        reflected=np.abs(s11) ** 2,
-        theta_deg=layout.theta_deg,
-        e_plane_dbi=decibels(e_plane),
-        h_plane_dbi=decibels(h_plane),
-        efficiency=radiated / accepted,
-        a=a,
-        b=b,
-        radiated=radiated,
-        dissipated=stacked("dissipated"),
-        accepted=accepted,
-        through_contour=stacked("through_contour"),
-        returned=_returned(solutions),
+    normalised(a, b, power, columns["turn"], out=(cuts[0], cuts[1]))
+    data = _quantities(
+        columns, theta_deg=theta_deg, e_plane_dbi=decibels(e_plane), h_plane_dbi=decibels(h_plane), a=a, b=b
     )
     with np.errstate(invalid="ignore"):  # a trial of a few steps ends before anything has left
-        metrics = {metric.key: metric.plain(metric.compute(found)) for metric in METRICS.values()}
-    figures = {
-        "s11": np.stack([np.real(s11), np.imag(s11)], axis=-1).tolist(),
-        "decay_db": decibels(np.array([solution.residual for solution in solutions])).tolist(),
-        "e_plane": cuts[0],
-        "h_plane": cuts[1],
-    }
-    return [
-        {
-            **{key: values[place] for key, values in figures.items()},
-            "metrics": {key: values[place] for key, values in metrics.items()},
-            "theta_deg": found.theta_deg,
-            **({"modes": modes_at(one.modes, len(layout.frequencies))} if one.modes else {}),
-        }
-        for place, one in enumerate(solutions)
-    ]
+        return {metric.key: metric.compute(data) for metric in METRICS.values()}
 
 
-def _returned(solutions: Sequence[Solution]) -> np.ndarray:
+_OF_BEAMS = {
+    "directivity_dbi": "boresight_dbi",
+    "max_directivity_dbi": "largest_dbi",
+    "hpbw_e_deg": "width_e_deg",
+    "hpbw_h_deg": "width_h_deg",
+    "sidelobe_db": "lobe_db",
+    "front_to_back_db": "front_to_back_db",
+    "crosspol_db": "cross_db",
+}
+"""Metrics that are figures of patterns, and their names in `fdtd.farfield.Beams`."""
+
+
+def _metrics_of_beams(theta_deg: np.ndarray, columns: Mapping[str, np.ndarray], beams: Beams) -> dict[str, np.ndarray]:
+    """Return metrics by key, (antennas, F), with what a device computed of patterns."""
+    boresight = beams.boresight_dbi[..., None]
+    data = _quantities(columns, theta_deg=theta_deg[:1], e_plane_dbi=boresight, h_plane_dbi=boresight)
+    found = {key: getattr(beams, name) for key, name in _OF_BEAMS.items()}
+    with np.errstate(invalid="ignore"):
+        return found | {key: metric.compute(data) for key, metric in METRICS.items() if key not in found}
+
+
+def _quantities(columns: Mapping[str, np.ndarray], **of_patterns: Any) -> Quantities:
+    """Return what metrics are computed from."""
+    own = ("radiated", "dissipated", "accepted", "through_contour", "returned")
+    return Quantities(
+        reflected=np.abs(columns["s11"]) ** 2,
+        efficiency=columns["radiated"] / columns["accepted"],
+        **{key: columns[key] for key in own},
+        **of_patterns,
+    )
+
+
+def _returned(solutions: Solutions) -> np.ndarray:
     """Return the part of the incident power that comes back in all modes, (batch, F); NaN where S11 says it."""
-    if not any(plane is not None and plane.z == PORT_PLANE for plane in solutions[0].modes):
+    if not solutions.modes or not any(plane is not None and plane.z == PORT_PLANE for plane in solutions.modes[0]):
         return np.array(np.nan)
-    return np.stack([1 - one.accepted / np.abs(one.incident) ** 2 for one in solutions])
+    columns = solutions.columns
+    return np.stack(
+        [1 - own / np.abs(one) ** 2 for own, one in zip(columns["accepted"], columns["incident"], strict=True)]
+    )
 
 
 def _sweep(solution: Solution) -> dict[str, Any]:

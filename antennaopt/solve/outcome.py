@@ -68,8 +68,8 @@ class Outcome(Mapping[str, Any]):
             `theta_deg` (T,), `phi_deg` (P,), and complex amplitudes `e_theta`, `e_phi`, (F, P, T) each, whose squares
             are directivity.
         film: Field over time, of `evaluate(..., film=True)`.
-        sent: Its batch (`antennaopt.sent.Sent`) and its place there; not set of one that came in no message, or was
-            changed since.
+        sent: Its batch (`antennaopt.sent.Sent`), as it was solved or as it came in a message, and its place there; not
+            set of one that has no figures, or was changed since.
     """
 
     __slots__ = ("__dict__", "sent")

@@ -21,10 +21,11 @@ from fdtd.axisymmetric.ports import GuideMode, lowest_te_mode
 from fdtd.axisymmetric.problem import ModalSource, Problem, Watch
 from fdtd.axisymmetric.rims import edge_conditions
 from fdtd.axisymmetric.scene import Scene, prepared
-from fdtd.axisymmetric.solutions import Solution, solutions
+from fdtd.axisymmetric.solution import Solution, Solutions
+from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import ARRAYS, BACKENDS
 
-__all__ = ["Hooks", "Keep", "Solution", "fill", "pose", "solve"]
+__all__ = ["Hooks", "Keep", "Solution", "Solutions", "fill", "pose", "solve"]
 
 PREPARING = threading.Lock()
 """Threads that share a device prepare one batch at a time: two at once would both be late, and the device idle."""
@@ -219,7 +220,7 @@ def solve(
     threads: int = 1,
     keep: Keep = _FIGURES,
     hooks: Hooks = _NO_HOOKS,
-) -> list[Solution]:
+) -> Solutions:
     """Solve every antenna of a scene.
 
     Args:
@@ -244,7 +245,7 @@ def solve(
                 places = hooks.choose(media)
                 media, guides = media.of(places), guides and guides.chosen(places)
                 if media.batch == 0:
-                    return []
+                    return Solutions(columns={"steps": np.zeros(0, dtype=int)}, sweep_frequency=np.zeros(0))
             problem, feeds = pose(layout, media, field_map_of(layout, media, keep), keep.snapshots, few=keep.power_lost)
         marks.append(time.perf_counter())
         records = BACKENDS[backend](problem, precision, threads, hooks.watch)

@@ -23,56 +23,12 @@ from fdtd.axisymmetric.monitors import FieldMap, HuygensContour
 from fdtd.axisymmetric.near_fields import near_field
 from fdtd.axisymmetric.ports import GuideMode, Port
 from fdtd.axisymmetric.problem import Problem, Records
-from fdtd.farfield import polar_weights
+from fdtd.axisymmetric.solution import Solution, Solutions
+from fdtd.farfield import radiated_power
 from fdtd.farfield.axisymmetric import contour_power, flux_pairs, transform
 
 _TOGETHER = 32  # antennas of a device that products of matrices take at a time: always 32, for the same bits
 _IMPEDANCE = np.sqrt(mu_0 / epsilon_0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Solution:
-    """One antenna's answer at the layout's frequencies (F of them).
-
-    Powers are in units of pi d^2 / (2 eta0) times (V/m s)^2: only their ratios mean anything.
-
-    Attributes:
-        steps, energy, finite: Steps taken, energy left over the largest, whether the fields stayed finite.
-        residual: Where energy is left at the last step, what of it is at the frequencies: the largest change of |S11|^2
-            or of the far field over its largest, squared, when the record fades out earlier; else the energy.
-        s11: Referred to z = 0, (F,), time convention exp(+jwt).
-        incident: The feed's forward wave in the plane z = 0, complex (F,): |incident|^2 is its power, and its phase
-            that of E_r on the axis.
-        e_plane, h_plane: Far-field amplitudes A and B at `Layout.theta_deg`, (F, T).
-        accepted, radiated, through_contour, dissipated: Power that entered at the port, in the far field, through the
-            contour, in lossy bodies, (F,); the last is NaN of a lossy antenna whose losses were not measured. Of the
-            power that comes back at the port, that of TE11 is subtracted, and that of all other modes measured there.
-        modes: Waves in each of the planes asked for; None where the lattice shows no guide.
-        field: E_r, E_phi, E_z at all cells, complex (F, 3, nz, nr), on request.
-        permittivity: Of e_phi nodes, (nz, nr), on request.
-        metal: Whether each node conducts, (nz, nr), on request.
-        snapshots: E_r, E_phi, E_z over time, (frames, 3, rows kept, columns kept), NaN in conductors, on request.
-    """
-
-    steps: int
-    energy: float
-    finite: bool
-    residual: float
-    s11: np.ndarray
-    incident: np.ndarray
-    e_plane: np.ndarray
-    h_plane: np.ndarray
-    accepted: np.ndarray
-    radiated: np.ndarray
-    through_contour: np.ndarray
-    dissipated: np.ndarray
-    sweep_frequency: np.ndarray
-    sweep_s11: np.ndarray
-    modes: tuple[PlaneWaves | None, ...] = ()
-    field: np.ndarray | None = None
-    permittivity: np.ndarray | None = None
-    metal: np.ndarray | None = None
-    snapshots: np.ndarray | None = None
 
 
 @lru_cache(maxsize=32)
@@ -162,53 +118,52 @@ class _Answers:
         count, points, self._angles = len(wanted), len(band), layout.theta_intervals + 1
         ends = np.cumsum([0, count, count, points, points, count * self._angles, count * self._angles]).tolist()
         self._parts = [slice(*one) for one in pairwise(ends)]
-        self._weights = polar_weights(self._angles)
         self._sweeps = _FeedPorts.of(layout, feeds, band) if len(band) else None
 
-    def of(self, places: Sequence[int], rows: np.ndarray) -> list[Solution]:
+    def of(self, places: Sequence[int], rows: np.ndarray) -> Solutions:
         """Return the answers of some antennas from their rows.
 
         Complex products are made of real ones, and sums along angles are an antenna's own: no bit depends on others.
         """
-        count = len(self._layout.frequencies)
-        spectra, powers = rows[:, : -2 * count].view(complex), rows[:, -2 * count :]
+        count, own = len(self._layout.frequencies), 2 * self._parts[-1].stop
+        spectra, powers = rows[:, :own].view(complex), rows[:, own : own + 2 * count]
+        patterns = rows[:, own + 2 * count :].reshape(len(rows), count, -1)
         v, i, band_v, band_i, a, b = (spectra[:, part] for part in self._parts)
-        a, b = (one.reshape(len(rows), count, -1) for one in (a, b))
-        ports = self._ports.chosen(places)
+        a, b = (np.ascontiguousarray(one.reshape(len(rows), count, -1)) for one in (a, b))
+        ports, records, where = self._ports.chosen(places), self._records, np.asarray(places)
         forward, s11 = ports.reflection(v, i)
         power = ports.waves.power(forward)
+        energy = np.asarray(records.energy)[where]
         columns = {
+            "steps": np.asarray(records.steps)[where],
+            "energy": energy,
+            "finite": np.asarray(records.finite)[where],
+            "residual": energy.astype(float),
             "s11": s11,
             "incident": forward * np.sqrt(ports.waves.flux),
             "e_plane": a,
             "h_plane": b,
             "accepted": power * (1 - modulus_squared(s11)),
-            "radiated": (modulus_squared(a) + modulus_squared(b)) @ self._weights,
+            "radiated": patterns[..., 0].copy() if patterns.size else radiated_power(a, b),
             "through_contour": powers[:, :count],
             "dissipated": powers[:, count:],
             "sweep_s11": np.zeros((len(rows), 0), dtype=complex)
             if self._sweeps is None
             else self._sweeps.chosen(places).reflection(band_v, band_i)[1],
         }
-        records, names = self._records, tuple(columns)
-        return [
-            Solution(
-                steps=int(records.steps[index]),
-                energy=float(records.energy[index]),
-                finite=bool(records.finite[index]),
-                residual=float(records.energy[index]),
-                sweep_frequency=self._band,
-                **dict(zip(names, own, strict=True)),
-                **near_field(self._problem, records, index, self._fields),
-            )
-            for index, own in zip(places, zip(*columns.values(), strict=True), strict=True)
-        ]
+        fields = [near_field(self._problem, records, index, self._fields) for index in places]
+        return Solutions(
+            columns=columns,
+            sweep_frequency=self._band,
+            fields=fields if any(fields) else (),
+            patterns=patterns if patterns.size else None,
+        )
 
 
 def solutions(
     layout: Layout, problem: Problem, feeds: Sequence[GuideMode], records: Records, *, fields: bool = False,
     sweep: int = 0, losses: bool = True, guides: Guides | None = None,
-) -> list[Solution]:  # fmt: skip
+) -> Solutions:  # fmt: skip
     """Turn a batch's records into spectra, powers and patterns.
 
     Args:
@@ -229,19 +184,28 @@ def solutions(
     kept = [figures(layout, problem, records, group, band, losses=losses) for group in groups]
     answers = _Answers(layout, problem, feeds, records, band, fields=fields)
     found = answers.of(range(batch), np.concatenate([on_host(one) for one in kept]))
+    rings = _still_rings(layout, found)
     for group in groups:
-        ringing = [index for index in range(group.start, group.stop) if _still_rings(layout, found[index])]
+        ringing = (group.start + np.flatnonzero(rings[group])).tolist()
         if ringing:
             faded = [
                 on_host(figures(layout, problem, records, group, band, losses=losses, fade=part)) for part in _FADES
             ]
             here = [index - group.start for index in ringing]
-            for index, late, early in zip(ringing, *(answers.of(ringing, rows[here]) for rows in faded), strict=True):
-                found[index] = replace(late, residual=min(late.energy, _change(early, late)))
+            late, early = (answers.of(ringing, rows[here]) for rows in faded)
+            late.columns["residual"][:] = [
+                min(one.energy, _change(before, one)) for before, one in zip(early, late, strict=True)
+            ]
+            for name, column in found.columns.items():
+                column[ringing] = late.columns[name]
+            if found.patterns is not None and late.patterns is not None:
+                found.patterns[ringing] = late.patterns
     if guides is None:
         return found
-    waves = plane_waves(layout, problem, records, guides, [one.incident for one in found])
-    return [_with_modes(one, own) for one, own in zip(found, waves, strict=True)]
+    waves = plane_waves(layout, problem, records, guides, list(found.columns["incident"]))
+    made = [_with_modes(one, own) for one, own in zip(found, waves, strict=True)]
+    accepted = np.stack([one.accepted for one in made])
+    return replace(found, columns={**found.columns, "accepted": accepted}, modes=[one.modes for one in made])
 
 
 def _with_modes(solution: Solution, waves: tuple[PlaneWaves | None, ...]) -> Solution:
@@ -271,13 +235,11 @@ _LONG_ENOUGH = 3  # times the pulse and the way through the antenna, before what
 _UNSEEN = 4.0  # a resonance that hardly decays changes figures by less than what it still adds
 
 
-def _still_rings(layout: Layout, solution: Solution) -> bool:
-    """Say whether energy is left after a record that is long enough to be faded out at its end."""
-    return (
-        0.0 < layout.decay <= solution.energy < 1.0
-        and solution.finite
-        and solution.steps >= _LONG_ENOUGH * layout.settled
-    )
+def _still_rings(layout: Layout, found: Solutions) -> np.ndarray:
+    """Say of which antennas energy is left after a record that is long enough to be faded out at its end, (batch,)."""
+    steps, energy, finite = (found.columns[name] for name in ("steps", "energy", "finite"))
+    rings = (layout.decay <= energy) & (energy < 1.0) & finite & (steps >= _LONG_ENOUGH * layout.settled)
+    return rings & (layout.decay > 0.0)
 
 
 def _change(early: Solution, late: Solution) -> float:
@@ -295,7 +257,8 @@ def figures(
     """Reduce the records of a part of the batch to one row of numbers an antenna, where the records are.
 
     Spectra of voltage and current at the port, at the frequencies and across the band, A and B at `Layout.theta_deg`
-    (complex, two numbers each); power through the contour; power lost. With `fade` that part of the records of antennas
+    (complex, two numbers each); power through the contour; power lost; of a device's records also the figures of their
+    patterns, see `fdtd.backends.patterns`. With `fade` that part of the records of antennas
     that took all steps fades out as a cosine: what rings at other frequencies does not leak into these.
     """
     grid, frequencies = layout.grid, np.array(layout.frequencies)
@@ -339,7 +302,8 @@ def figures(
         for place, times in enumerate((at_e, at_h))
     ]
     flat = [xp.ascontiguousarray(part.reshape(count, -1)).view(float) for part in (*spectra, a, b)]
-    return xp.concatenate([*flat, through, lost], axis=1)
+    patterns = [] if xp is np else [backends.patterns(a, b).reshape(count, -1)]
+    return xp.concatenate([*flat, through, lost, *patterns], axis=1)
 
 
 def _filled_up(xp: Any, part: Any) -> Any:

@@ -208,3 +208,10 @@ def flux(spectra: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     from fdtd.backends.cuda import spectra as kernels
 
     return kernels.flux(spectra, pairs)
+
+
+def patterns(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return figures of patterns on a device; see `fdtd.backends.cuda.patterns.patterns`."""
+    from fdtd.backends.cuda import patterns as kernels
+
+    return kernels.patterns(a, b)

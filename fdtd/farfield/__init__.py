@@ -8,21 +8,25 @@ degrees, the H-plane) of a field (A cos(m phi), B sin(m phi)), m >= 1, on equall
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from fdtd.arrays import modulus_squared
 
-_FLOOR_DB = -120.0  # levels below this are rounding
+AT_ONCE = 64
+"""Antennas whose patterns are worked on together: their arrays stay in a core's cache."""
+
+LIMIT_DEG = 90.0  # of side lobes, shoulders and cross-polarisation
+FLOOR_DB = -120.0  # levels below this are rounding
 SHOULDER_BELOW_DB = -3.0  # a shoulder's highest level over boresight
 SHOULDER_DESCENT = 0.5  # a shoulder's descent is less than this times the steepest before it
-_ROUNDING_DB = 1e-3  # a rise of a pattern that is none
-_EXACT_DIGITS = 9  # of a descent in dB; the rest is the rounding of float64
+ROUNDING_DB = 1e-3  # a rise of a pattern that is none
+EXACT_DIGITS = 9  # of a descent in dB; the rest is the rounding of float64
 _NEAR_BORESIGHT = 64  # samples in which a cut's first minimum is looked for first
-_ALIKE = 16  # samples by which first minima of cuts that are looked at together may differ
-_SAME_LEVEL = 1e-9  # dB; amplitudes that differ by no more may have the same bits
-_SAME_DESCENT = 0.003  # a change of descent that is none, over the steepest
+SAME_LEVEL = 1e-9  # dB; amplitudes that differ by no more may have the same bits
+SAME_DESCENT = 0.003  # a change of descent that is none, over the steepest
 
 
 @lru_cache(maxsize=8)
@@ -40,7 +44,7 @@ def polar_weights(samples: int) -> np.ndarray:
 
 def decibels(ratio: np.ndarray) -> np.ndarray:
     """10 lg of a ratio of powers, not below -120 dB."""
-    return 10 * np.log10(np.maximum(ratio, 10 ** (_FLOOR_DB / 10)))
+    return 10 * np.log10(np.maximum(ratio, 10 ** (FLOOR_DB / 10)))
 
 
 def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -60,6 +64,15 @@ def directivity(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return 4 * in_e / safe, 4 * in_h / safe, power
 
 
+def radiated_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the third value of `directivity` of far fields (antennas, F, T), (antennas, F)."""
+    weights, found = polar_weights(a.shape[-1]), np.empty(a.shape[:-1])
+    for first in range(0, len(a), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        found[some] = (modulus_squared(a[some]) + modulus_squared(b[some])) @ weights
+    return found
+
+
 def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> np.ndarray:
     """Full width at half of the boresight level, degrees, of patterns (..., T); NaN where none falls so far by 180."""
     level = pattern_db[..., :1] + 10 * np.log10(0.5)
@@ -72,7 +85,7 @@ def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> np.nd
     return np.where(falls, width, np.nan)[..., 0]
 
 
-def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
+def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = LIMIT_DEG) -> np.ndarray:
     """Highest side lobe or shoulder of either cut, theta up to the limit, dB over boresight.
 
     The definition of `sidelobe_db`, with L(theta) a cut in dB over boresight, theta from 0:
@@ -99,9 +112,13 @@ def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_d
     return np.fmax(*cut_lobe(np.stack([e_db, h_db]), theta_deg, limit_deg))
 
 
-def cut_lobe(cut_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
-    """Return the highest side lobe or shoulder of each cut (..., T), dB over boresight, (...); see `side_lobe`."""
-    levels = (cut_db - cut_db[..., :1]).reshape(-1, cut_db.shape[-1])
+def cut_lobe(cut_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = LIMIT_DEG) -> np.ndarray:
+    """Return the highest side lobe or shoulder of each cut (..., T), dB over boresight, (...); see `side_lobe`.
+
+    Cuts stand in columns, (T, N): what runs along angles is then done for many cuts at a time.
+    """
+    columns = np.ascontiguousarray(cut_db.reshape(-1, cut_db.shape[-1]).T)
+    levels = columns - columns[0]
     limit = limit_deg / float(theta_deg[1] - theta_deg[0]) + 1e-3  # in samples
     minimum = _first_minimum(levels)
     highest = np.maximum(_highest_lobe(levels, minimum, limit), _highest_shoulder(levels, minimum, limit))
@@ -109,98 +126,121 @@ def cut_lobe(cut_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0)
 
 
 def _first_minimum(levels: np.ndarray) -> np.ndarray:
-    """Samples of the first local minima of cuts (N, T), (N,); the last sample where a cut only falls.
+    """Samples of the first local minima of cuts (T, N), (N,); the last sample where a cut only falls.
 
     Most lie among the first samples, which are looked at first.
     """
-    rises, found = _minimum_within(levels[:, :_NEAR_BORESIGHT])
+    rises, found = _minimum_within(levels[:_NEAR_BORESIGHT])
     later = np.flatnonzero(~rises)
     if len(later):
-        rises, found[later] = _minimum_within(levels[later])
-        found[later[~rises]] = levels.shape[-1] - 1
+        rises, found[later] = _minimum_within(levels[:, later])
+        found[later[~rises]] = len(levels) - 1
     return found
 
 
 def _minimum_within(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which cuts (N, T) rise again, and at which samples they began to, each (N,)."""
-    lowest = np.minimum.accumulate(levels, axis=-1)
-    rises = levels > lowest + _ROUNDING_DB
-    bottom = np.take_along_axis(lowest, np.maximum(np.argmax(rises, axis=-1) - 1, 0)[:, None], -1)
-    return np.any(rises, axis=-1), np.argmax(levels == bottom, axis=-1)
+    """Return which cuts (T, N) rise again, and at which samples they began to, each (N,)."""
+    lowest = _so_far(np.minimum, levels)
+    rises = levels > lowest + ROUNDING_DB
+    bottom = np.take_along_axis(lowest, np.maximum(np.argmax(rises, axis=0) - 1, 0)[None], 0)
+    return np.any(rises, axis=0), np.argmax(levels == bottom, axis=0)
+
+
+def _so_far(extreme: np.ufunc, values: np.ndarray) -> np.ndarray:
+    """Return the extremes of values (T, N) up to each row, as `extreme.accumulate` does in a third of its time."""
+    found, reach = values.copy(), 1
+    while reach < len(found):
+        found[reach:] = extreme(found[reach:], found[:-reach])
+        reach *= 2
+    return found
+
+
+def _places(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns of what is true, as `nonzero` does in a third of its time."""
+    rows, columns = np.divmod(np.flatnonzero(where), where.shape[1])
+    return rows, columns
 
 
 def _highest_lobe(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
-    """Highest local maxima beyond the first minimum of cuts (N, T), dB over boresight, (N,); -inf without one.
+    """Highest local maxima beyond the first minimum of cuts (T, N), dB over boresight, (N,); -inf without one.
 
     Maxima are those of amplitudes, which are computed where levels have one, or nearly: two that differ in their last
     digits may have the same amplitude.
     """
-    near = levels[:, : int(limit) + 3]  # a maximum at the limit has a sample beyond it
-    left, centre, right = near[:, :-2], near[:, 1:-1], near[:, 2:]
-    beyond = np.arange(1, near.shape[-1] - 1) > minimum[:, None]
-    rows, before = np.nonzero(beyond & (centre >= left - _SAME_LEVEL) & (centre > right - _SAME_LEVEL))
-    left, centre, right = 10 ** (near[rows, before + np.arange(3)[:, None]] / 20)
+    near = levels[: int(limit) + 3]  # a maximum at the limit has a sample beyond it
+    left, centre, right = near[:-2], near[1:-1], near[2:]
+    beyond = np.arange(1, len(near) - 1)[:, None] > minimum
+    before, cuts = _places(beyond & (centre >= left - SAME_LEVEL) & (centre > right - SAME_LEVEL))
+    left, centre, right = 10 ** (near[before + np.arange(3)[:, None], cuts] / 20)
     peak = (centre >= left) & (centre > right)
     slope, bend = (right - left) / 2, np.where(peak, left - 2 * centre + right, -1.0)
     height = np.where(peak & (before + 1 - slope / bend <= limit), centre - slope**2 / (2 * bend), 0.0)
-    highest = np.zeros(len(levels))
-    np.maximum.at(highest, rows, height)
+    highest = np.zeros(levels.shape[1])
+    np.maximum.at(highest, cuts, height)
     return np.where(highest > 0, 20 * np.log10(np.where(highest > 0, highest, 1.0)), -np.inf)
 
 
 def _highest_shoulder(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
-    """Highest shoulders of cuts (N, T) on their fall from boresight to the first minimum, (N,); -inf without one.
+    """Highest shoulders of cuts (T, N) on their fall from boresight to the first minimum, (N,); -inf without one.
 
-    Descents are known as means over the intervals between samples: interval k ends at sample k + 1. Cuts with about as
-    many samples up to their minimum are looked at together.
+    Descents are known as means over the intervals between samples: interval k ends at sample k + 1. A shoulder lies up
+    to the limit, and what follows it up to the first minimum.
     """
-    highest = np.empty(len(levels))
-    group = np.minimum(minimum // _ALIKE, _NEAR_BORESIGHT // _ALIKE)
-    for one in np.unique(group):
-        some = group == one
-        most = int(minimum[some].max(initial=3))
-        highest[some] = _shoulders_within(levels[some, : most + 1], minimum[some], limit)
-    return highest
-
-
-def _shoulders_within(levels: np.ndarray, minimum: np.ndarray, limit: float) -> np.ndarray:
-    """Do the same for cuts that reach to the last of their first minima."""
-    descent = np.round(np.maximum(-np.diff(levels, axis=-1), 0.0), _EXACT_DIGITS)
-    steepest = np.maximum.accumulate(descent, axis=-1)
-    before, here, after = descent[:, :-2], descent[:, 1:-1], descent[:, 2:]
-    slow = (here < before) & (here <= after) & (here < SHOULDER_DESCENT * steepest[:, 1:-1])
-    slow &= np.arange(1, descent.shape[-1] - 1) < minimum[:, None] - 1
-    highest = np.full(len(levels), -np.inf)
-    rows, places = np.nonzero(slow)  # few, from boresight outwards: those further out are lower
+    near = levels[: min(int(minimum.max(initial=3)), int(limit) + 3) + 1]
+    descent = _descent(near)
+    steepest = _so_far(np.maximum, descent)
+    before, here, after = descent[:-2], descent[1:-1], descent[2:]
+    slow = (here < before) & (here <= after) & (here < SHOULDER_DESCENT * steepest[1:-1])
+    slow &= np.arange(1, len(descent) - 1)[:, None] < minimum - 1
+    highest = np.full(levels.shape[1], -np.inf)
+    places, cuts = _places(slow)  # few, from boresight outwards: those further out are lower
     places += 1
-    found = _is_followed(descent[rows], places, minimum[rows], steepest[rows, places])
-    for row, k in zip(rows[found].tolist(), places[found].tolist(), strict=True):
-        if highest[row] == -np.inf:
-            highest[row] = _shoulder(levels[row], descent[row], k, limit)
+    if not len(places):
+        return highest
+    whole = _descent(levels[: minimum[cuts].max() + 1, cuts])
+    found = _is_followed(whole, places, minimum[cuts], steepest[places, cuts])
+    places, cuts = places[found], cuts[found]
+    samples = (levels[places, cuts], *(descent[places + one, cuts] for one in (-1, 0, 1)))
+    for cut, k, *own in zip(cuts.tolist(), places.tolist(), *(one.tolist() for one in samples), strict=True):
+        if highest[cut] == -np.inf:
+            highest[cut] = _shoulder(k, limit, *own)
     return highest
+
+
+def _descent(levels: np.ndarray) -> np.ndarray:
+    """Return by how much levels (T, N) fall from sample to sample, dB, (T - 1, N); 0 where they rise."""
+    return np.round(np.maximum(levels[:-1] - levels[1:], 0.0), EXACT_DIGITS)
 
 
 def _is_followed(descent: np.ndarray, places: np.ndarray, minimum: np.ndarray, steepest: np.ndarray) -> np.ndarray:
-    """Say which minima of the descent (N, intervals) are deep enough before the next one, and before the minimum."""
-    column = np.arange(descent.shape[-1])
-    own = np.take_along_axis(descent, places[:, None], -1)
-    later = (column > places[:, None]) & (column < minimum[:, None])
+    """Say which minima of the descent (intervals, N) are deep enough before the next one, and before the minimum."""
+    row = np.arange(len(descent))[:, None]
+    own = np.take_along_axis(descent, places[None], 0)
+    later = (row > places) & (row < minimum)
     lower = later & (descent < own)
-    until = np.where(lower.any(axis=-1), np.argmax(lower, axis=-1), descent.shape[-1])
-    most = np.where(later & (column < until[:, None]), descent, 0.0).max(axis=-1, initial=0.0)
-    return ~(most <= own[:, 0] + _SAME_DESCENT * steepest)
+    until = np.where(lower.any(axis=0), np.argmax(lower, axis=0), len(descent))
+    most = np.where(later & (row < until), descent, 0.0).max(axis=0, initial=0.0)
+    return ~(most <= own[0] + SAME_DESCENT * steepest)
 
 
-def _shoulder(level: np.ndarray, descent: np.ndarray, k: int, limit: float) -> float:
+def _shoulder(k: int, limit: float, level: float, before: float, here: float, after: float) -> float:
     """Level of the shoulder at interval k of one cut; -inf where it is none.
 
     The parabola with the means of three intervals has its vertex at the descent's extremum, and L there is the sample
     before less the parabola's integral. Where the descent stays the same for longer, that is where it begins.
+
+    Args:
+        k: Interval.
+        limit: Of the place, samples.
+        level: At its beginning, dB.
+        before: Descent of the interval before, dB.
+        here: Its own.
+        after: Of the next.
     """
-    slope, bend = (descent[k + 1] - descent[k - 1]) / 2, descent[k - 1] - 2 * descent[k] + descent[k + 1]
-    place = -slope / bend if descent[k + 1] > descent[k] else -0.5  # in intervals, from the middle of interval k
-    fallen = (descent[k] - bend / 24) * (place + 0.5) + slope / 2 * (place**2 - 0.25) + bend / 6 * (place**3 + 0.125)
-    found = float(level[k] - fallen)
+    slope, bend = (after - before) / 2, before - 2 * here + after
+    place = -slope / bend if after > here else -0.5  # in intervals, from the middle of interval k
+    fallen = (here - bend / 24) * (place + 0.5) + slope / 2 * (place**2 - 0.25) + bend / 6 * (place**3 + 0.125)
+    found = level - fallen
     return found if found <= SHOULDER_BELOW_DB + 1e-6 and k + 0.5 + place <= limit else -np.inf
 
 
@@ -209,7 +249,7 @@ def front_to_back(e_plane_db: np.ndarray) -> np.ndarray:
     return e_plane_db[..., 0] - e_plane_db[..., -1]
 
 
-def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limit_deg: float = 90.0) -> np.ndarray:
+def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limit_deg: float = LIMIT_DEG) -> np.ndarray:
     """Largest cross-polar level in the 45-degree plane over co-polar boresight, dB (Ludwig's third definition, m = 1).
 
     References:
@@ -218,6 +258,48 @@ def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limi
     near = np.count_nonzero(theta_deg <= limit_deg + 1e-9)
     cross = modulus_squared(a[..., :near] + b[..., :near]).max(axis=-1)
     return decibels(cross / np.maximum(modulus_squared(a[..., 0] - b[..., 0]), np.finfo(float).tiny))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beams:
+    """Figures of patterns as a device computed them, each (...); see the functions of this module.
+
+    Attributes:
+        power: Third value of `directivity`.
+        boresight_dbi: Directivity on boresight.
+        largest_dbi: Largest directivity of either cut.
+        front_to_back_db: As `front_to_back`.
+        width_e_deg: As `half_power_beamwidth`, of the E plane.
+        width_h_deg: Of the H plane.
+        lobe_db: As `side_lobe`.
+        cross_db: As `cross_polarisation`.
+    """
+
+    power: np.ndarray
+    boresight_dbi: np.ndarray
+    largest_dbi: np.ndarray
+    front_to_back_db: np.ndarray
+    width_e_deg: np.ndarray
+    width_h_deg: np.ndarray
+    lobe_db: np.ndarray
+    cross_db: np.ndarray
+
+    @classmethod
+    def of(cls, numbers: np.ndarray) -> Beams:
+        """Return them from what `fdtd.backends.patterns` returns, (..., numbers), on the host."""
+        power, cross, boresight, back, largest_e, largest_h, width_e, width_h, lobe_e, lobe_h = np.moveaxis(
+            numbers, -1, 0
+        )
+        return cls(
+            power=np.ascontiguousarray(power),
+            boresight_dbi=boresight,
+            largest_dbi=np.maximum(largest_e, largest_h),
+            front_to_back_db=boresight - back,
+            width_e_deg=width_e,
+            width_h_deg=width_h,
+            lobe_db=np.fmax(lobe_e, lobe_h),
+            cross_db=cross,
+        )
 
 
 def or_none(values: np.ndarray) -> list:

@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 
 from antennaopt.families import FAMILIES
+from antennaopt.farm.replies import pack_outcomes
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.plan import plan
 from fdtd.axisymmetric.scene import Scene, box
-from fdtd.axisymmetric.simulation import solve
+from fdtd.axisymmetric.simulation import Solutions, solve
 from fdtd.errors import Unsuitable
 
 FEED = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4.2e-3, "feed.length": 9e-3}
@@ -169,12 +170,20 @@ def test_undecayed(steps: int) -> None:
     assert json.loads(json.dumps(outcome.to_dict(), allow_nan=False)) == outcome
 
 
+def changed(solutions: Solutions, **changes: Any) -> Solutions:
+    """Return answers of which all antennas have other numbers."""
+    columns = solutions.columns
+    return replace(
+        solutions, columns={**columns, **{key: np.full_like(columns[key], value) for key, value in changes.items()}}
+    )
+
+
 @pytest.mark.parametrize(("left_db", "status"), [(-59.9, "ok"), (-50.1, "ok"), (-49.9, "undecayed")])
 def test_energy_at_the_step_limit(monkeypatch: pytest.MonkeyPatch, left_db: float, status: str) -> None:
     """What still rings at the frequencies may be as much as a certificate allows, whatever `decay_db` stops at."""
 
-    def ringing(*args: Any, **options: Any) -> list[Any]:
-        return [replace(one, energy=0.1, residual=10 ** (left_db / 10)) for one in solve(*args, **options)]
+    def ringing(*args: Any, **options: Any) -> Solutions:
+        return changed(solve(*args, **options), energy=0.1, residual=10 ** (left_db / 10))
 
     monkeypatch.setattr(module, "solve", ringing)
     (outcome,) = solved(SMALL)
@@ -193,8 +202,8 @@ def test_energy_at_the_step_limit(monkeypatch: pytest.MonkeyPatch, left_db: floa
 def test_diverged(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str) -> None:
     """Fields that overflow, or that grow when the source has long been off: no figures, but the reason."""
 
-    def exploding(*args: Any, **options: Any) -> list[Any]:
-        return [replace(one, steps=2000, **changes) for one in solve(*args, **options)]
+    def exploding(*args: Any, **options: Any) -> Solutions:
+        return changed(solve(*args, **options), steps=2000, **changes)
 
     monkeypatch.setattr(module, "solve", exploding)
     (outcome,) = solved(SMALL)
@@ -287,3 +296,23 @@ def test_the_sweep_begins_above_the_cutoff_of_the_feed(over_cutoff: float) -> No
     first, last = outcome.sweep["frequency_hz"][0], outcome.sweep["frequency_hz"][-1]
     assert cutoff < first < over_cutoff * cutoff < last
     assert np.isfinite(outcome.sweep["s11"]).all()
+
+
+def test_a_batch_is_sent_by_its_arrays_as_antenna_by_antenna() -> None:
+    """The same bytes; also where some of it could not be built, came back in another order, or were changed."""
+    batch = solved(SMALL, LARGE, {**SMALL, "lens.radius": 6e-3})
+    some = solved(SMALL, BROKEN, LARGE)
+    assert [hasattr(one, "sent") for one in (*batch, *some)] == [True, True, True, True, False, True]
+    orders = {
+        "whole": batch,
+        "a part": batch[1:],
+        "turned": batch[::-1],
+        "with one that was refused": some,
+        "changed": [batch[0].changed(s11=[[0.1, 0.2]] * BANDS), *batch[1:]],
+        "two": batch + some,
+    }
+    for name, outcomes in orders.items():
+        alone = [Outcome(**vars(one)) for one in outcomes]
+        assert pack_outcomes(outcomes, device="cpu") == pack_outcomes(alone, device="cpu"), name
+        named = [one.changed(device="cpu") for one in alone]
+        assert pack_outcomes(outcomes, device="cpu") == pack_outcomes(named), name

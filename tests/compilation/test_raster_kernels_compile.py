@@ -1,4 +1,4 @@
-"""The kernels that rasterise compile for cards of compute capability 8.0 and 9.0, with the options of the backend."""
+"""Kernels that rasterise or look at patterns compile for compute capability 8.0 and 9.0, with the backend's options."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable
 import pytest
 from nvrtc import RefusedError, compile_for
 
-from fdtd.backends.cuda import media, polygons, rasterise, rims
+from fdtd.backends.cuda import media, patterns, polygons, rasterise, rims
 
 TEXTS = {
     "open_parts": rasterise.open_parts_text,
     "polygons": polygons.text,
     "rims": rims.text,
     "media": media.text,
+    "patterns": patterns.text,
 }
 
 

@@ -19,6 +19,7 @@ from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.axisymmetric.simulation import Keep, field_map_of, fill, pose
 from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import cpu
+from fdtd.farfield import radiated_power
 
 DESIGN = {
     "feed.inner_radius": 3.6e-3,
@@ -119,6 +120,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(Restless, "__module__", "restless")
     monkeypatch.setattr(backends, "spectra", spectra)
     monkeypatch.setattr(backends, "flux", flux)
+    monkeypatch.setattr(backends, "patterns", patterns)
     return found
 
 
@@ -135,6 +137,13 @@ def flux(spectra: Any, pairs: Any) -> Any:
     e, h, sign = np.asarray(pairs)
     found = np.asarray(spectra)
     return restless((sign * np.real(np.conj(found[..., e]) * found[..., h])).sum(axis=-1))
+
+
+def patterns(a: Any, b: Any) -> Any:
+    """The power of patterns alone, of the figures that a device's kernel computes."""
+    found = np.full((*a.shape[:2], 10), np.nan)
+    found[..., 0] = radiated_power(np.asarray(a), np.asarray(b))
+    return restless(found)
 
 
 def test_power_lost_is_no_product_of_matrices(
