@@ -188,14 +188,16 @@ def _bores(experiment: Experiment, upper: dict[str, float]) -> Iterator[tuple[st
 
 
 def _lowest_frequency(radius: float, permittivity: float) -> float:
-    """Return the lowest frequency at which the feed's waves move well enough to be solved, Hz, rounded up to 10 MHz."""
+    """Return the lowest frequency at which the feed's waves move well enough to be solved, Hz, rounded up to four digits."""
     from fdtd.axisymmetric.layout import ABOVE_CUTOFF
 
-    return math.ceil(ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE", permittivity) / 1e7) * 1e7
+    lowest = ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE", permittivity)
+    digit = 10.0 ** (math.floor(math.log10(lowest)) - 3)
+    return math.ceil(lowest / digit) * digit
 
 
 def _cutoff(radius: float, permittivity: float) -> str:
-    return f"{cutoff_frequency(radius, 1, 'TE', permittivity) / 1e9:.4g} GHz"
+    return format_frequency(float(f"{cutoff_frequency(radius, 1, 'TE', permittivity):.4g}"))
 
 
 def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> None:

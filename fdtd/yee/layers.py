@@ -6,6 +6,7 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,14 @@ class Absorber:
     strength: float = 0.9
     kappa: float = 3.0
     alpha: float = 0.03
+
+    @classmethod
+    def around(cls, frequency: float) -> Absorber:
+        """Return the layers of a band with this middle, Hz.
+
+        The pole is a tenth of it: waves well below the pole see no absorption, and one at 0 lets static charges stay.
+        """
+        return cls(alpha=0.1 * 2 * math.pi * frequency * epsilon_0)
 
     def filters(self, grid: Grid, axis: int, *, half: bool) -> np.ndarray:
         """Coefficients of 1/s along an axis.

@@ -17,6 +17,7 @@ from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
 from fdtd.waveforms import GaussianPulse, Pulse
 from fdtd.yee.grid import Grid
+from fdtd.yee.layers import Absorber
 from fdtd.yee.media import Media, fill
 from fdtd.yee.mesh import check_inside, huygens_box
 from fdtd.yee.ports import Feed, port_columns
@@ -269,6 +270,7 @@ class _Ready:
             grid=grid,
             media=port.loaded(media),
             sampling=_sampling(grid, frequencies, pulse, limits),
+            absorber=Absorber.around((frequencies.min() + frequencies.max()) / 2),
             box=np.concatenate([box.indices, lossy]),
         )
         directions = directions_of(theta_deg, sphere_order(box, frequencies))
