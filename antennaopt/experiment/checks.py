@@ -188,7 +188,7 @@ def _bores(experiment: Experiment, upper: dict[str, float]) -> Iterator[tuple[st
 
 
 def _lowest_frequency(radius: float, permittivity: float) -> float:
-    """Return the lowest frequency at which the feed's waves move well enough to be solved, Hz, rounded up to four digits."""
+    """Return the lowest frequency at which the feed's waves can be solved, Hz, rounded up to four digits."""
     from fdtd.axisymmetric.layout import ABOVE_CUTOFF
 
     lowest = ABOVE_CUTOFF * cutoff_frequency(radius, 1, "TE", permittivity)

@@ -199,6 +199,7 @@ def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objec
     axes.legend(handles=handles, loc="upper right", fontsize=8, framealpha=0.85, edgecolor="none")
 
 
+_UNDEFINED = "–"  # as wide as a column of five can be
 POLAR_DASHES = {"co": (0, (1, 1)), "cross": (0, (4, 1, 1, 1))}
 
 
@@ -209,23 +210,25 @@ def _draw_table(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objectiv
     asked = {one.name: one.about for one in goals if one.figure is not None and one.name in outcome}
     rows = {one.key: one.heading for one in reported_in(Place.FIGURE, outcome)} | {name: name for name in asked}
     metrics = [*reported_in(Place.FIGURE, outcome), *asked.values()]
+    values = [[outcome[metric.key][place] for place in places] for metric in metrics]
+    written = [
+        [_UNDEFINED if one is None and metric.absent_text == "not defined" else metric.bare(one) for one in row]
+        for metric, row in zip(metrics, values, strict=True)
+    ]
     table = axes.table(
-        cellText=[[metric.bare(outcome[metric.key][place]) for place in places] for metric in metrics],
-        rowLabels=[rows[metric.key] for metric in metrics],
-        colLabels=[gigahertz(outcome["frequency_hz"][place]) for place in places],
+        cellText=[[f"{outcome['frequency_hz'][place] / 1e9:.5g}" for place in places], *written],
+        rowLabels=["frequency (GHz)", *(rows[metric.key] for metric in metrics)],
         cellLoc="right",
         rowLoc="left",
-        colLoc="right",
         bbox=Bbox.from_bounds(0.34, 0.08, 0.66, 0.86),
         edges="horizontal",
     )
     table.auto_set_font_size(False)
     table.set_fontsize(9)
-    for (row, _), cell in table.get_celld().items():
+    for cell in table.get_celld().values():
         cell.set_edgecolor(FAINT)
         cell.get_text().set_color(INK)
-        if row == 0:
-            cell.get_text().set_fontweight("bold")
+    table[0, -1].get_text().set_fontweight("bold")
     axes.text(0.0, 0.0, _account(outcome), fontsize=8.5, color=GREY, transform=axes.transAxes)
 
 

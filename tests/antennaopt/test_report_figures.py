@@ -45,6 +45,17 @@ def test_one_antenna_in_each_format(tmp_path, kind):
     )
 
 
+def test_no_text_of_the_table_covers_another():
+    """Five frequencies with a figure that is not defined, as of a dipole's H plane."""
+    run = MadeUpRun(frequencies=(28.125e9, 29.0625e9, 30e9, 30.9375e9, 31.875e9))
+    figure = draw_simulation(Outcome.of(outcome(run, 0.5) | {"hpbw_h_deg": [None] * 5}))
+    table = next(axes for part in figure.subfigs for axes in part.axes if axes.tables).tables[0]
+    figure.draw_without_rendering()
+    cells = {place: cell.get_text().get_window_extent() for place, cell in table.get_celld().items()}
+    assert len(cells) >= 6 * 9
+    assert all(box.x1 < cells[row, column + 1].x0 for (row, column), box in cells.items() if column < 4)
+
+
 def test_one_antenna_says_what_it_cannot_draw(tmp_path):
     with pytest.raises(ConfigurationError, match=r"use one of \.png, \.svg, \.pdf"):
         plot_simulation(tmp_path / "lens.bmp", outcome(MadeUpRun(), 0.5))
