@@ -145,7 +145,7 @@ def test_a_bore_below_cutoff(tmp_path, family, bore, radius, wide, says):
 def test_the_lowest_frequency_of_a_large_feed(tmp_path):
     """1.02 times 1.8412 c / (2 pi a): a guide of 12 m carries TE11 from 7.321 MHz on."""
     path = tmp_path / "horn.toml"
-    text = HORN.format("open_waveguide", "", "", '"{}"').replace("[antenna.horn]\nwall = \"0.4 mm\"", "")
+    text = HORN.format("open_waveguide", "", "", '"{}"').replace('[antenna.horn]\nwall = "0.4 mm"', "")
     for small, large in (("3.6 mm", "12 m"), ("4.0 mm", "13 m"), ("12 mm", "40 m")):
         text = text.replace(small, large)
     path.write_text(text.format("7.4 MHz"))
