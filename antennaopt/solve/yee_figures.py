@@ -75,7 +75,7 @@ def figures_of(solved: SolvedBoard) -> dict[str, Any]:
     reflected, efficiency = np.abs(solved.s11) ** 2, solved.radiated / solved.accepted
     found |= {
         "gain_dbi": found["directivity_dbi"] + decibels(efficiency),
-        "realized_gain_dbi": found["directivity_dbi"] + decibels(efficiency * (1 - reflected)),
+        "realized_gain_dbi": found["directivity_dbi"] + decibels(solved.radiated),
         "radiation_efficiency": efficiency,
         "s11_db": decibels(reflected),
         "power_balance": (solved.radiated + solved.dissipated) / solved.accepted,

@@ -6,7 +6,10 @@ spectrum, V cos(w dt / 2) of the samples, the wave that comes back is exactly th
 
     S11 = (V - R I) / (V + R I) = 2 V / Vs - 1
 
-so |S11| <= 1 holds to rounding on a passive lattice once the fields have decayed.
+so |S11| <= 1 holds to rounding on a passive lattice once the fields have decayed. V is the mean over the columns. Where
+the field E of the edges is not even, the resistance takes more than that of V, by sum G |E - mean E|^2 / 2: power that
+is not reflected, and does not reach the antenna. At the end of a line of 5 mm on 3 mm of substrate it is 1 % of the
+power available at 5 GHz.
 
 A column of edges has the reactance of a round wire of radius b = exp(-gamma) / 4 sqrt(dx^2 + dy^2), a fifth of a cell:
 away from it, the potential of a lattice's point source is that of such a wire. Halving the cell adds f mu0 h ln 2.
@@ -89,6 +92,21 @@ class Feed(Protocol):
         """Return what the records say; `images` is how many times the power in the lattice counts."""
         ...
 
+    def lengths_at(self, places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Return what E of edges weighs in the port's voltage, m, from flat indices into an array of some shape."""
+        ...
+
+    def uneven(self, lost: np.ndarray, voltage: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
+        """Return the power in the lattice that the port takes beyond what S11 says, in the units of the run, (F,).
+
+        Args:
+            lost: Power lost in what the port adds to the media, in the same units, (F,).
+            voltage: Of the same fields, complex, V in the units of the run, (F,).
+            dt: Time step, s.
+            frequencies: Hz, (F,).
+        """
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PortColumns:
@@ -102,6 +120,7 @@ class PortColumns:
         resistance: Of the port, ohm.
         axis: 0, 1, 2 for edges along x, y, z.
         inductance: What a pin has more than the column, in series, H.
+        images: How many times the lattice's part of the port makes the whole.
     """
 
     points: np.ndarray
@@ -111,6 +130,7 @@ class PortColumns:
     resistance: float
     axis: int = 2
     inductance: float = 0.0
+    images: int = 1
 
     @property
     def hole(self) -> None:
@@ -165,6 +185,18 @@ class PortColumns:
         if self.inductance:
             scale = scale * self.current(s11, frequencies)
         return Reading(s11=s11, impedance=self.resistance * (1 + s11) / (1 - s11), scale=scale)
+
+    def lengths_at(self, places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Return what E of edges weighs in the port's voltage; see `Feed`."""
+        own = np.ravel_multi_index(tuple(self.points.T), shape)
+        lengths = np.zeros(shape).ravel()
+        lengths[own] = self.weights * self.lengths
+        return lengths[places]
+
+    def uneven(self, lost: np.ndarray, voltage: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
+        """Return what the resistance takes more than that of an even field; see `Feed`."""
+        even = np.abs(voltage) ** 2 / (2 * self.resistance * self.images)
+        return (lost - even) * np.cos(np.pi * frequencies * dt) ** 2
 
     def reflection(self, voltage: np.ndarray, waveform: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
         """Return S11, complex, (frequencies,), time convention exp(+jwt).
@@ -269,6 +301,7 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
         resistance=port.resistance,
         axis=along,
         inductance=_inductance(port, grid, (first, second), places),
+        images=share,
     )
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ class Solution:
         frequencies: Hz, (F,).
         s11: (F,).
         impedance: Of the antenna at the port, ohm, (F,); E over H of the mode at the reference plane of a guide.
-        accepted_power: 1 - |S11|^2, W, (F,).
+        accepted_power: 1 - |S11|^2, less what an uneven field loses in a lumped port's resistance, W, (F,).
         radiated_power: Far field integrated over the sphere, W, (F,).
         box_power: Flux of the fields through the Huygens box, W, (F,).
         dissipated_power: In lossy dielectrics, W, (F,); zero without any.
@@ -262,13 +262,15 @@ class _Ready:
         check_inside(scene, grid)
         media = fill(scene, grid)
         port = _ON_LATTICE[type(scene.port)](scene.port, grid, media)
-        lossy = np.nonzero(((media.conductivity > 0) & ~media.metal).ravel())[0]
+        loaded = port.loaded(media)
+        lossy = np.nonzero(((loaded.conductivity > 0) & ~media.metal).ravel())[0]
+        of_port = replace(media, conductivity=loaded.conductivity - media.conductivity)
         pulse = port.pulse(frequencies)
         waveform = pulse.samples(grid.dt)
         box = HuygensBox(grid, huygens_box(grid), port.hole)
         problem = Problem(
             grid=grid,
-            media=port.loaded(media),
+            media=loaded,
             sampling=_sampling(grid, frequencies, pulse, limits),
             absorber=Absorber.around((frequencies.min() + frequencies.max()) / 2),
             box=np.concatenate([box.indices, lossy]),
@@ -282,7 +284,12 @@ class _Ready:
             problem=port.drive(problem, waveform),
             surface=Surface(
                 box=box,
-                lossy=_losses(grid, media, lossy),
+                lossy=np.stack(
+                    [
+                        *(_losses(grid, one, lossy) for one in (media, of_port)),
+                        port.lengths_at(lossy, media.metal.shape),
+                    ]
+                ),
                 frequencies=frequencies,
                 interval=problem.sampling.record_every * grid.dt,
                 theta=directions.theta,
@@ -305,6 +312,7 @@ class _Ready:
         reading = port.read(voltage, self.waveform, grid.dt, wanted, images)
         power = np.abs(reading.scale) ** 2
         on_cuts, on_sphere = far.field[:, : cuts[0] * cuts[1]], far.field[:, cuts[0] * cuts[1] :]
+        uneven = port.uneven(far.losses[:, 1], far.voltage, grid.dt, wanted)
         intensity = (np.real(on_sphere) ** 2 + np.imag(on_sphere) ** 2).sum(axis=-1) / (2 * _ETA)
         return Solution(
             status=_status(records, decay_db),
@@ -314,10 +322,10 @@ class _Ready:
             frequencies=wanted,
             s11=reading.s11,
             impedance=reading.impedance,
-            accepted_power=1 - np.abs(reading.s11) ** 2,
+            accepted_power=1 - np.abs(reading.s11) ** 2 - power * images * uneven,
             radiated_power=power * (intensity @ self.directions.in_front_of(self.surface.box)),
             box_power=power * images * far.flux / (2 * _ETA),
-            dissipated_power=power * images * far.losses,
+            dissipated_power=power * images * far.losses[:, 0],
             theta_deg=np.array(self.directions.theta_deg),
             far_field=(on_cuts * reading.scale[:, None, None]).reshape(len(wanted), *cuts, 2),
             voltage=voltage,

@@ -22,7 +22,8 @@ class Surface:
 
     Attributes:
         box: The Huygens box, whose samples come first.
-        lossy: Weights of |E|^2 of the lossy edges, whose samples follow, in the power lost, W/(V/m)^2, (lossy,).
+        lossy: Weights of the lossy edges, whose samples follow, (3, lossy): of |E|^2 in the power lost in media and in
+            that lost in the port's resistance, W/(V/m)^2, and of E in the port's voltage, m.
         frequencies: Hz, (F,).
         interval: Between samples, s.
         theta: Directions of the far field, from z, rad, (D,).
@@ -39,7 +40,7 @@ class Surface:
     @property
     def size(self) -> int:
         """Number of samples taken at a time."""
-        return len(self.box.indices) + len(self.lossy)
+        return len(self.box.indices) + self.lossy.shape[1]
 
     def at_one_time(self, values: np.ndarray) -> np.ndarray:
         """Return the spectra of the box's samples as of one time: H is half a step earlier.
@@ -59,13 +60,15 @@ class Far:
     Attributes:
         field: E_theta and E_phi in the surface's directions, see `HuygensBox.radiate`, (F, D, 2).
         flux: Through the box, see `HuygensBox.flux`, (F,).
-        losses: W, (F,).
+        losses: In media and in the port's resistance, W, (F, 2).
+        voltage: Of the port, complex, V, (F,).
         spectra: Returns E and H of the box's samples at one time, (F, box).
     """
 
     field: np.ndarray
     flux: np.ndarray
     losses: np.ndarray
+    voltage: np.ndarray
     spectra: Callable[[], np.ndarray]
 
 
@@ -108,9 +111,11 @@ class OnHost:
 
 def _far(surface: Surface, values: np.ndarray) -> Far:
     box, spectra = surface.box, surface.at_one_time(values)
+    lossy = values[:, len(box.indices) :]
     return Far(
         field=box.radiate(spectra, surface.frequencies, surface.theta, surface.phi),
         flux=box.flux(spectra),
-        losses=(np.abs(values[:, len(box.indices) :]) ** 2) @ surface.lossy,
+        losses=(np.abs(lossy) ** 2) @ surface.lossy[:2].T,
+        voltage=lossy @ surface.lossy[2],
         spectra=lambda: spectra,
     )

@@ -165,6 +165,16 @@ class GuideMode:
         scale = self.for_one_watt(voltage, frequencies, images)
         return Reading(s11=s11, impedance=self.impedance(s11, frequencies), scale=scale)
 
+    def lengths_at(self, places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Return zeros: no resistance is in the guide; see `Feed`."""
+        del shape
+        return np.zeros(len(places))
+
+    def uneven(self, lost: np.ndarray, voltage: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
+        """Return zeros; see `Feed`."""
+        del voltage, dt, frequencies
+        return np.zeros(len(lost))
+
     def reflection(self, sums: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
         """Return S11 of TE10 at the reference plane, complex, (F,), time convention exp(+jwt); see `waves`."""
         forward, backward = self.waves(sums, frequencies)

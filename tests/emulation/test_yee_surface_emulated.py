@@ -53,7 +53,7 @@ def surface(faces: str, hole: str, seed: int = 1) -> Surface:
     ))  # fmt: skip
     return Surface(
         box=HuygensBox(grid, planes, HOLES[hole]),
-        lossy=rng.uniform(0, 1, 37 * seed),
+        lossy=rng.uniform(0, 1, (3, 37 * seed)),
         frequencies=FREQUENCIES,
         interval=9 * grid.dt,
         theta=np.concatenate([np.linspace(0, np.pi, 30), np.full(40 * seed, np.pi / 2)]),
@@ -101,7 +101,13 @@ def on_host(surfaces: list[Surface], precision: str) -> list[Far]:
 
 
 def numbers(far: Far) -> dict[str, np.ndarray]:
-    return {"field": far.field, "flux": far.flux, "losses": far.losses, "spectra": far.spectra()}
+    return {
+        "field": far.field,
+        "flux": far.flux,
+        "losses": far.losses,
+        "voltage": far.voltage,
+        "spectra": far.spectra(),
+    }
 
 
 @pytest.mark.parametrize(("faces", "hole"), [(name, "closed") for name in FACES] + [("open", "guide")])

@@ -150,21 +150,22 @@ class OnDevice:
         most, blocks = int(heads["DIRECTIONS"].max()), len(surfaces) * count
         with device.ahead():
             self._allocate()  # nothing was sampled
-            power = device.zeros(2 * blocks, np.float64)
+            power = device.zeros(5 * blocks, np.float64)
             field = device.zeros(4 * count * int(heads["DIRECTIONS"].sum()), np.float64)
             own = [device.upload(one) for one in (sizes, patches, numbers)]
             frequencies = device.upload(surfaces[0].frequencies)
-            lossy = device.upload(np.concatenate([one.lossy for one in surfaces] + [np.zeros(1)]))
+            lossy = device.upload(np.concatenate([one.lossy.ravel() for one in surfaces] + [np.zeros(1)]))
             self._start("powers", (blocks, 1), self._values, self._heads, *own, lossy, frequencies, count, power)
             given = device.upload(walls), device.upload(angles), frequencies
             self._start("radiate", (blocks, -(-most // THREADS)), self._values, self._heads, *own, *given, count, field)
-            power, field = device.download(power).reshape(-1, count, 2), device.download(field).view(complex)
+            power, field = device.download(power).reshape(-1, count, 5), device.download(field).view(complex)
         parts = np.split(field, heads["FIELD"][1:])
         return [
             Far(
                 field=parts[n].reshape(count, -1, 2),
                 flux=power[n, :, 0],
-                losses=power[n, :, 1],
+                losses=power[n, :, 1:3],
+                voltage=power[n, :, 3] + 1j * power[n, :, 4],
                 spectra=self._spectra(n),
             )
             for n in range(len(surfaces))
@@ -221,7 +222,7 @@ def _heads(surfaces: Sequence[Surface]) -> np.ndarray:
     sizes = {
         "VALUES": [len(one.frequencies) * one.size for one in surfaces],
         "FIELD": [2 * len(one.frequencies) * len(one.theta) for one in surfaces],
-        "WEIGHTS": [len(one.lossy) for one in surfaces],
+        "WEIGHTS": [one.lossy.size for one in surfaces],
         "PATCH": [len(one.box.patches) for one in surfaces],
     }
     for at, name in enumerate(_HEADS):
@@ -229,7 +230,7 @@ def _heads(surfaces: Sequence[Surface]) -> np.ndarray:
             table[:, at] = [0, *accumulate(sizes[name][:-1])]
     own = {
         "BOX": [len(one.box.indices) for one in surfaces],
-        "LOSSY": sizes["WEIGHTS"],
+        "LOSSY": [one.lossy.shape[1] for one in surfaces],
         "PATCHES": sizes["PATCH"],
         "DIRECTION": [starts[at] for at in which],
         "DIRECTIONS": [len(one.theta) for one in surfaces],

@@ -27,6 +27,8 @@ enum Patch { NORMAL, ALONG_ROWS, ALONG_COLUMNS, J_TO, M_TO, ROWS, COLUMNS, ELECT
              HOLE_TOP, HOLE_BOTTOM, HOLE_LEFT, HOLE_RIGHT, NUMBERS, PATCH_ITEMS };
 // Of a wall: axis, side, sign of tangential J in the image, whether there is nothing behind it.
 enum Wall { AXIS, SIDE, SIGN, OPAQUE, WALL_ITEMS };
+// Of an antenna and frequency: flux through the box, power lost in media and in the port, the port's voltage.
+enum Sum { FLUX, LOST, LOST_IN_PORT, REAL_PART, IMAGINARY_PART, SUMS };
 // Before the places of its rows and columns, and the lengths of both.
 enum Number { J_SIGN, M_SIGN, PLACE_J, PLACE_M, CELL, OWN_NUMBERS };
 
@@ -84,16 +86,16 @@ extern "C" __global__ void add_samples(
     }
 }
 
-// Flux through the box and losses [antennas, frequencies, 2], of a block each. Grid (antennas * frequencies, 1).
+// The sums [antennas, frequencies, SUMS], of a block each. Grid (antennas * frequencies, 1).
 extern "C" __global__ void powers(
     const Complex* values, const place* heads, const double* sizes, const place* patches, const double* numbers,
     const double* weights, const double* frequency, int frequencies, double* power) {
-    __shared__ double partial[2][THREADS];
+    __shared__ double partial[SUMS][THREADS];
     const int antenna = blockIdx.x / frequencies, f = blockIdx.x % frequencies;
     const place *head = heads + antenna * HEADS;
     const Complex *own = values + head[VALUES] + f * (head[BOX] + head[LOSSY]);
     const Complex later = half_a_step(sizes + antenna * SIZES, frequency[f]);
-    double flux = 0, lost = 0;
+    double sum[SUMS] = {};
     for (int p = 0; p < head[PATCHES]; ++p) {
         const place *patch = patches + (head[PATCH] + p) * PATCH_ITEMS;
         const int rows = (int)patch[ROWS], columns = (int)patch[COLUMNS];
@@ -103,21 +105,25 @@ extern "C" __global__ void powers(
             const bool in_rows = b >= patch[HOLE_TOP] && b < patch[HOLE_BOTTOM];
             if (in_rows && c >= patch[HOLE_LEFT] && c < patch[HOLE_RIGHT]) continue;
             const Complex e = own[patch[ELECTRIC] + i], h = times(own[patch[MAGNETIC] + i], later);
-            flux = fma(-about[J_SIGN] * lengths[b] * lengths[rows + c], fma(e.x, h.x, e.y * h.y), flux);
+            sum[FLUX] = fma(-about[J_SIGN] * lengths[b] * lengths[rows + c], fma(e.x, h.x, e.y * h.y), sum[FLUX]);
         }
     }
     for (int i = threadIdx.x; i < head[LOSSY]; i += THREADS) {
         const Complex e = own[head[BOX] + i];
-        lost = fma(weights[head[WEIGHTS] + i], fma(e.x, e.x, e.y * e.y), lost);
+        const double *weight = weights + head[WEIGHTS] + i, square = fma(e.x, e.x, e.y * e.y);
+        sum[LOST] = fma(weight[0], square, sum[LOST]);
+        sum[LOST_IN_PORT] = fma(weight[head[LOSSY]], square, sum[LOST_IN_PORT]);
+        sum[REAL_PART] = fma(weight[2 * head[LOSSY]], e.x, sum[REAL_PART]);
+        sum[IMAGINARY_PART] = fma(weight[2 * head[LOSSY]], e.y, sum[IMAGINARY_PART]);
     }
-    partial[0][threadIdx.x] = flux, partial[1][threadIdx.x] = lost;
+    for (int q = 0; q < SUMS; ++q) partial[q][threadIdx.x] = sum[q];
     for (int half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();  // the partial sums of the level before are there
         if (threadIdx.x < half)
-            for (int q = 0; q < 2; ++q) partial[q][threadIdx.x] += partial[q][threadIdx.x + half];
+            for (int q = 0; q < SUMS; ++q) partial[q][threadIdx.x] += partial[q][threadIdx.x + half];
     }
-    __syncthreads();  // both sums are there
-    if (threadIdx.x < 2) power[2 * (place)blockIdx.x + threadIdx.x] = partial[threadIdx.x][0];
+    __syncthreads();  // all sums are there
+    if (threadIdx.x < SUMS) power[SUMS * (place)blockIdx.x + threadIdx.x] = partial[threadIdx.x][0];
 }
 
 // One patch towards one direction: adds its currents to eta N and L. Rows are summed up one after the other; factors of
