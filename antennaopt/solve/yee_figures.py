@@ -22,12 +22,12 @@ CROSS_LIMIT_DEG = 90.0
 
 @dataclass(frozen=True, kw_only=True)
 class SolvedBoard:
-    """What the solver returns of one antenna at F frequencies and T angles.
+    """What the solver returns of one antenna at F frequencies and T angles, for 1 W available from the source.
 
     Attributes:
         s11: Complex, (F,).
-        accepted: Power that goes in, (F,).
-        radiated: Power of the far field over the sphere, (F,).
+        accepted: Power that goes in, W, (F,); a port may keep some, so it is 1 - |S11|^2 at most.
+        radiated: Power of the far field over the sphere, W, (F,).
         dissipated: Power lost in dielectrics, (F,).
         through_box: Flux of the fields through a box around the antenna, (F,).
         far_field: Complex E_theta and E_phi, (F, 3, T, 2); |E|^2 over twice the impedance of free space is W/sr.

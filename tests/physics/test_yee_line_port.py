@@ -15,16 +15,16 @@ import numpy as np
 
 from fdtd import yee
 
-HEIGHT, GROUND = 3e-3, ((-21e-3, 13e-3), (-15e-3, 15e-3))
+HEIGHT, GROUND = 3e-3, ((-21e-3, 13e-3), (-15e-3, 15e-3))  # m; along x and y
 FREQUENCIES = np.array([4e9, 5e9])
 
 
 def test_what_leaves_the_port_is_radiated(measured: Callable[..., float]) -> None:
-    ground = {"x": GROUND[0], "y": GROUND[1]}
+    x, y = GROUND
     scene = yee.Scene(
-        blocks=(yee.Block(**ground, z=(0.0, HEIGHT), material=yee.Dielectric(permittivity=3.0)),),
+        blocks=(yee.Block(x=x, y=y, z=(0.0, HEIGHT), material=yee.Dielectric(permittivity=3.0)),),
         sheets=(
-            yee.Sheet(z=0.0, **ground),
+            yee.Sheet(z=0.0, x=x, y=y),
             yee.Sheet(z=HEIGHT, x=(-7e-3, 7e-3), y=(-9e-3, 9e-3)),
             yee.Sheet(z=HEIGHT, x=(-15e-3, -7e-3), y=(-2.5e-3, 2.5e-3)),
         ),
