@@ -88,7 +88,7 @@ def _wall_warnings(experiment: Experiment) -> list[str]:
 
 
 OTHER_MODES = {
-    "TM01": (0, "TM", "a real feed may carry TM01 beside TE11; here it is neither excited nor measured"),
+    "TM01": (0, "TM", "a real feed may carry TM01 too; here it is neither excited nor measured"),
     "TM11": (1, "TM", "power that the antenna reflects into TM11 is not in S11; `modes` in the results has it"),
 }
 

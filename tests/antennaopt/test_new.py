@@ -113,5 +113,5 @@ def test_help_names_every_family(call):
 
 def test_a_family_without_a_rule_is_refused_in_one_line(monkeypatch):
     monkeypatch.delitem(RULES, "spline_horn")
-    with pytest.raises(ConfigurationError, match="spline_horn is not begun here; write its file by hand"):
+    with pytest.raises(ConfigurationError, match="`new` writes no file of a spline_horn; write it by hand"):
         new_experiment("spline_horn", "10 GHz", 16.0)
