@@ -57,7 +57,9 @@ def _rule(family: str) -> Rule:
         what = "is the feed alone" if family == "open_waveguide" else "is drawn by points, which are no genes"
         raise ConfigurationError(f"{family} {what}, so there is nothing to search; take another one ({known})")
     if family in families():
-        raise ConfigurationError(f"`new` writes no file of a {family}; write it by hand, or take another family ({known})")
+        raise ConfigurationError(
+            f"`new` writes no file of a {family}; write it by hand, or take another family ({known})"
+        )
     close = get_close_matches(family, (*RULES, *TABLES), n=1, cutoff=0.5)
     meant = f"; did you mean {close[0]}?" if close else ";"
     raise ConfigurationError(f"{family} is not a known family{meant} ({known})")
