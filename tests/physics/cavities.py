@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from lattice_modes import layered_resonance
 from scipy.constants import speed_of_light
 from scipy.optimize import brentq
@@ -24,6 +25,9 @@ BACKENDS: dict[str, Callable[[Problem], Records]] = {
     "reference": reference.run,
     "cpu": lambda problem: cpu.run(problem, precision="float64", threads=1),
 }
+
+SHOWN_ON = ["cpu", pytest.param("reference", marks=pytest.mark.slow)]
+"""Backends as test parameters. The two agree within 4e-14 of the largest field (tests/agreement, in `make test`)."""
 
 
 def transverse_wavenumber(order: int, kind: str) -> float:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from cavities import BACKENDS
+from cavities import SHOWN_ON
 from open_space import MARGIN, radiate, reflection_db, undisturbed
 
 CELLS = (10, 8)
@@ -62,7 +62,7 @@ def test_axial_layer(measured: Callable[..., float], order: int, width: int, cel
     measured("z wall alone", found, "dB", at_most=ALONE[cells, width][1], layer_cells=cells, width_cells=width, m=order)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", SHOWN_ON)
 @pytest.mark.parametrize("face", ["r", "z"])
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_all_layers_and_their_corners(measured: Callable[..., float], order: int, face: str, backend: str) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from cavities import BACKENDS, LENGTH, RADIUS, SLAB, lattice_resonance, resonance, ring
+from cavities import BACKENDS, LENGTH, RADIUS, SHOWN_ON, SLAB, lattice_resonance, resonance, ring
 from scipy.constants import speed_of_light
 from scipy.linalg import eigh
 
@@ -42,7 +42,7 @@ def test_analytic_resonance(order: int) -> None:
 
 
 @pytest.mark.parametrize(("order", "kind"), MODES)
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", SHOWN_ON)
 def test_empty_cylinder(measured: Callable[..., float], backend: str, order: int, kind: str) -> None:
     """Second order, and no further off than the lattice's own resonance is."""
     exact = resonance(order, 1.0, SLAB, kind)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from cavities import BACKENDS, SLAB, lattice_resonance, lowest, resonance, ring
+from cavities import SHOWN_ON, SLAB, lattice_resonance, lowest, resonance, ring
 from scipy.constants import speed_of_light
 
 PUBLISHED_GHZ = {0: 7.639988, 1: 8.690016, 2: 11.088186}
@@ -37,7 +37,7 @@ def test_analytic_resonance(order: int) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", SHOWN_ON)
 def test_slab(measured: Callable[..., float], backend: str, order: int) -> None:
     """Second order, and no further off than the lattice's own resonance is."""
     exact = resonance(order, PERMITTIVITY, SLAB)
