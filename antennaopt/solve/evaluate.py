@@ -192,7 +192,7 @@ def _found(plan: SolverPlan, solutions: Solutions) -> tuple[list[dict[str, Any]]
     layout = plan.layout
     shared = {"cells": layout.grid.cells, "frequency_hz": list(layout.frequencies)}
     steps: list[int] = solutions.columns["steps"].tolist()
-    finite: list[bool] = np.isfinite(solutions.columns["s11"]).all(axis=1).tolist()
+    finite = [bool(one.all()) for one in np.isfinite(solutions.columns["s11"])]
     found: list[dict[str, Any]] = []
     for place, sound in enumerate(_sound(layout, solutions)):
         status, error = ("ok", None) if sound else _status(layout, solutions[place])
