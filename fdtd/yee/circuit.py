@@ -12,6 +12,7 @@ from fdtd.backends import YEE_BACKENDS, step_batch
 from fdtd.errors import ConfigError
 from fdtd.waveforms import short_pulse_for
 from fdtd.yee.grid import Grid
+from fdtd.yee.layers import Absorber
 from fdtd.yee.media import fill
 from fdtd.yee.microstrip import LinePort, drive, line_on_lattice, of_port
 from fdtd.yee.problem import Problem, Sampling
@@ -93,7 +94,9 @@ def solve_circuit(
     waveform = short_pulse_for(wanted, 0.0).samples(grid.dt)
     most = math.ceil(_PERIODS / (wanted.min() * grid.dt)) if max_steps is None else max_steps
     sampling = Sampling.until(decay_db, most, settled=len(waveform), look=_LOOK)
-    problem = drive(Problem(grid=grid, media=media, sampling=sampling), lines, driven, waveform)
+    absorber = Absorber.around((wanted.min() + wanted.max()) / 2)
+    problem = Problem(grid=grid, media=media, sampling=sampling, absorber=absorber)
+    problem = drive(problem, lines, driven, waveform)
     (records,) = step_batch(stepper.backend, [problem], [lambda *_: None], stepper.precision, None)
     if not records.finite:
         raise ConfigError(f"the fields are not finite after {records.steps} steps; check the scene's media")
