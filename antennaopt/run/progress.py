@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
@@ -276,6 +277,8 @@ class EventPublisher(Progress):
         self._busy: dict[str, float] = {}
         self._devices: dict[str, str] = {}
         self._certified, self._to_certify = 0, 0
+        self._best: tuple[str, Mapping[str, float], Outcome] | None = None
+        self._best_shown = -math.inf
         self._publish({"event": "begins"})
 
     def note(self, text: str) -> None:
@@ -317,13 +320,15 @@ class EventPublisher(Progress):
         self._publish({"event": "generation", **asdict(report)})
 
     def best_found(self, individual: str, values: Mapping[str, float], outcome: Outcome) -> None:
-        """Show it to those who watch."""
+        """Show it to those who watch; of several within `SHOW_EVERY_S` the first and the last."""
         self._inner.best_found(individual, values, outcome)
         if self._show is not None and self._about is not None and outcome.ok:
-            self._publish(self._about(individual, values, outcome))
+            self._best = individual, values, outcome
+            self._show_best(SHOW_EVERY_S)
 
     def certification_started(self, to_solve: int) -> None:
         """Count from nothing."""
+        self._show_best()
         self._inner.certification_started(to_solve)
         self._certified, self._to_certify = 0, to_solve
         self._tell_certified()
@@ -344,6 +349,13 @@ class EventPublisher(Progress):
         """Pass it on."""
         self._inner.close()
 
+    def _show_best(self, after_s: float = 0.0) -> None:
+        """Show a new best antenna that was not shown yet, some time after the last one."""
+        now = self._clock()
+        if self._best is not None and self._about is not None and now - self._best_shown >= after_s:
+            best, self._best, self._best_shown = self._best, None, now
+            self._publish(self._about(*best))
+
     def _tell(self, *, log: bool) -> None:
         now = self._clock()
         event = {
@@ -357,6 +369,7 @@ class EventPublisher(Progress):
         }
         self._shown = now
         self._publish({"event": "progress", **event})
+        self._show_best(SHOW_EVERY_S)
         if log:
             self._logged = now
             self._log("progress", **event)
