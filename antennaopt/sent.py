@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,3 +30,37 @@ class Sent:
     absent: frozenset[str] = frozenset()
     s11: np.ndarray | None = None
     computed: dict[str, Any] = field(default_factory=dict)
+
+
+class NumbersOfOne(Mapping[str, Sequence[Any]]):
+    """Metrics of one antenna of a batch, by key: lists that are made when they are asked for.
+
+    A search looks at whole batches. Fifteen lists and their numbers for each antenna would cost more than all else that
+    an outcome is made of.
+    """
+
+    __slots__ = ("_columns", "_others", "_place")
+
+    def __init__(self, columns: Mapping[str, np.ndarray], place: int, others: Mapping[str, Sequence[Any]]) -> None:
+        """Take a row of each column.
+
+        Args:
+            columns: Of the batch, float64, (antennas, frequencies).
+            place: Of the antenna.
+            others: What is no row of these.
+        """
+        self._columns, self._place, self._others = columns, place, others
+
+    def __getitem__(self, key: str) -> Sequence[Any]:
+        column = self._columns.get(key)
+        return self._others[key] if column is None else column[self._place].tolist()
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._columns
+        yield from self._others
+
+    def __len__(self) -> int:
+        return len(self._columns) + len(self._others)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgpack
 import numpy as np
 
 from antennaopt.metrics import METRICS
-from antennaopt.sent import Sent
+from antennaopt.sent import NumbersOfOne, Sent
 from antennaopt.solve.cuts import CUTS, amplitudes
 from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, listed
 from antennaopt.unchecked import owned
@@ -67,7 +67,43 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]], device: str | None = No
         "cuts": _packed_cuts(ones) if sent is None else _sent_cuts(sent),
     }
     solved = sum(1 for one in ones if one.steps)
-    return {"outcomes": msgpack.packb(head, default=_plain), "solved": solved}
+    return {"outcomes": msgpack.packb(head, default=plain), "solved": solved}
+
+
+def table_of_sent(sent: Sent, outcomes: Sequence[Outcome], places: Sequence[int]) -> dict[str, Any]:
+    """Return outcomes of one batch as the table that `outcomes_of` reads, but for its cuts.
+
+    Args:
+        sent: The batch, of which each outcome knows.
+        outcomes: Some of its outcomes.
+        places: Theirs in the batch.
+
+    Returns:
+        Where the table has the bytes of a cut this one has None; `arrays` has the cuts, not copied where all of the
+        batch is there.
+    """
+    values = [vars(one) for one in outcomes]
+    columns = {name: [one[name] for one in values] for name in _PACKED if name not in (S11, "frequency_hz")}
+    if sent.s11 is None:
+        columns[S11] = [one[S11] for one in values]
+    columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
+    shared = {name: columns.pop(name)[0] for name in [*columns] if _is_same(columns[name])}
+    whole = list(places) == list(range(len(sent.planes[0])))
+    planes = sent.planes if whole else tuple(plane[places] for plane in sent.planes)
+    numbers = sent.metrics if sent.s11 is None else {**sent.metrics, S11: sent.s11}
+    others = dict.fromkeys(key for one in values for key in one["metrics"] if key not in sent.metrics)  # in order
+    cuts = (sent.theta_deg[None], *planes)
+    every = list(range(len(values)))
+    return {
+        "count": len(values),
+        "shared": {**shared, "frequency_hz": sent.frequency_hz},
+        "columns": columns,
+        "metrics": {key: [one["metrics"].get(key) for one in values] for key in others},
+        "absent": list(sent.absent),
+        "numbers": {key: (one if whole else one[places]).tobytes() for key, one in numbers.items()},
+        "cuts": [(key, every, one.dtype.kind, one.shape, None) for key, one in zip(CUTS, cuts, strict=True)],
+        "arrays": [np.ascontiguousarray(one) for one in cuts],
+    }
 
 
 def _batch_of(ones: Sequence[Outcome]) -> Sent | None:
@@ -136,7 +172,19 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
     Raises:
         ValueError: It has a key that no outcome has.
     """
-    head = msgpack.unpackb(reply["outcomes"], strict_map_key=False)
+    return outcomes_of(msgpack.unpackb(reply["outcomes"], strict_map_key=False), **about)
+
+
+def outcomes_of(head: Mapping[str, Any], **about: Any) -> list[Outcome]:
+    """Return the outcomes of a message of `pack_outcomes` once it is a table again; see `unpack_outcomes`.
+
+    Args:
+        head: The table; arrays as bytes, or any buffer that does not change.
+        about: Values for all, in place of what the message has.
+
+    Raises:
+        ValueError: It has a key that no outcome has.
+    """
     columns, metrics, count = head["columns"], head["metrics"], head["count"]
     shared = head["shared"]
     numbers = {key: np.frombuffer(one).reshape(count, -1) for key, one in head["numbers"].items()}
@@ -151,11 +199,9 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
     if s11 is not None:
         for row, pairs in zip(rows, s11.tolist(), strict=True):
             row[S11] = pairs
-    defined = _rows({key: one.tolist() for key, one in numbers.items()}, count)
-    for row, values, others in zip(rows, defined, _rows(metrics, count), strict=True):
-        row["metrics"] = dict(zip(numbers, values, strict=True))
-        if metrics:
-            row["metrics"] |= {key: one for key, one in zip(metrics, others, strict=True) if one is not None}
+    for place, row in enumerate(rows):
+        others = {key: column[place] for key, column in metrics.items() if column[place] is not None}
+        row["metrics"] = NumbersOfOne(numbers, place, others)
     cuts: list[np.ndarray] = []
     for key, places, kind, shape, data in head["cuts"]:
         cuts.append(np.frombuffer(data, _KINDS[kind]).reshape(shape))
@@ -177,10 +223,6 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
     return outcomes
 
 
-def _rows(columns: Mapping[str, Sequence[Any]], count: int) -> Iterable[tuple[Any, ...]]:
-    return zip(*columns.values(), strict=True) if columns else [()] * count
-
-
 def _listed(column: list[Any]) -> list[Any]:
     """Return a column with arrays as lists."""
     return [listed(one) for one in column] if np.ndarray in set(map(type, column)) else column
@@ -190,7 +232,7 @@ def _is_same(column: Sequence[Any]) -> bool:
     return column.count(column[0]) == len(column)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return what MessagePack has no form for as plain data.
 
     Raises:

@@ -182,17 +182,22 @@ class Memory:
         """Return genome and outcome, patterns left out, of individuals so far; unknown ones are left out."""
         names = list(individuals)
         absent = [name for name in names if name not in self._kept]
-        found = self._kept | (self._store.recall(absent) if absent else {})
+        found = self._store.recall(absent) if absent else {}
+        for name in names:
+            if name in self._kept:
+                genome, outcome = self._kept[name]
+                found[name] = genome, outcome.changed(metrics=dict(outcome.metrics))  # plain, as of a row
         return {name: found[name] for name in names if name in found}
 
     def keep(self, evaluations: Sequence[Evaluation]) -> None:
         """Keep the outcomes of the population and of the best, and count those that were not solved."""
         born = {one.candidate.individual: one for one in evaluations}
-        for one in evaluations:
-            if one.outcome.origin and not one.cached:
-                self.reused[one.outcome.origin] += 1
+        self.reused.update(one.outcome.origin for one in evaluations if one.outcome.origin and not one.cached)
         kept: Recalled = {}
-        for name in [one.candidate.individual for one in (*self._search.population, *self._search.hall_of_fame)]:
+        for scored in (*self._search.population, *self._search.hall_of_fame):
+            name = scored.candidate.individual
+            if name in kept:
+                continue
             one, known = born.get(name), self._kept.get(name)
             if one is not None:
                 kept[name] = one.candidate.genome, one.outcome.changed(**_FORGOTTEN)
