@@ -14,13 +14,14 @@ TARGETS = {(256, 2): 1.7, (256, 4): 3.0, (512, 2): 1.9, (512, 4): 3.7}
 def study_devices() -> str:
     """Return what the study of ten thousand takes on 1, 2 and 4 devices, by the antennas of a generation."""
     found = rows("h200/study_devices")
-    alone = {row["population"]: row for row in found if row["workers"] == 1}
+    alone = {(row["population"], row["commit"]): row["antennas_per_s"] for row in found if row["workers"] == 1}
     lines = []
     for row in found:
         search, driver = row["wall_seconds"]["search"], 1 - row["driver_share"]["wait"]
+        one = alone.get((row["population"], row["commit"]))
         lines.append([
             f"{row['population']:,}", str(row["workers"]), f"{row['antennas_per_s']:.0f}",
-            f"{row['antennas_per_s'] / alone[row['population']]['antennas_per_s']:.2f}", giga(row["cell_steps_per_s"]),
+            f"{row['antennas_per_s'] / one:.2f}" if one else "", giga(row["cell_steps_per_s"]),
             percent(row["worker_share"]["step"]), percent(1 - row["worker_share"]["idle"]), percent(driver),
             f"{1e6 * driver * search / row['antennas']:.0f}", row["commit"],
         ])  # fmt: skip

@@ -42,6 +42,7 @@ _ROOMS = (
     ("antennaopt/farm/", "send and receive"),
     ("antennaopt/store/", "store"),
     ("antennaopt/run/stores", "store"),
+    ("antennaopt/run/write", "store"),
     ("antennaopt/search/objectives", "score"),
     ("antennaopt/figures/", "score"),
     ("antennaopt/search/", "breed"),

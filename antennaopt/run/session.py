@@ -30,9 +30,9 @@ from antennaopt.run.rehearsal import rehearse_field
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.sampling import sampling_of
-from antennaopt.run.stores import WriteBehind
 from antennaopt.run.studies import Bench
 from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
+from antennaopt.run.write_behind import MANY, WriteBehind
 from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.search.fronts import Front
@@ -178,6 +178,8 @@ class Session:
             Thread(target=load_drawing, name="drawing").start()
             if self._farm.device is not None:  # its generations keep this process's interpreter busy
                 self._drawer = Drawer()
+        if self._farm.device is not None and self._experiment.evolution.population >= MANY:
+            self._store.start_writer()
         try:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:

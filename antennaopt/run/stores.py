@@ -1,24 +1,23 @@
-"""The run folder as the driver's store, written in the background, and the way from stored rows to outcomes."""
+"""The run folder as the driver's store, and the way from stored rows to outcomes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
+from antennaopt.run.handover import copies_of
 from antennaopt.run.interfaces import Evaluation, Recalled, Store
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.damage import damage_lines
+from antennaopt.store.evaluations import COPIED, write_evaluations
 from antennaopt.store.files import check_run_folder, read_events
 from antennaopt.store.generations import generation_of, restoring
 from antennaopt.store.levels import finest_rows, plan_of_row
-from antennaopt.store.made import write_made
 from antennaopt.store.reading import crowned_best
 from antennaopt.store.rows import modes_of_row, pattern_part
 from antennaopt.store.run_folder import RunFolder
@@ -26,9 +25,6 @@ from antennaopt.store.schema import PARTS_OF_S11, RunColumns
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
-
-
-COPIED = ("status", "error", "seconds", "steps", "worker", "device", "attempt", "decay_db", "stepping_seconds")
 
 
 class FolderStore(Store):
@@ -43,16 +39,7 @@ class FolderStore(Store):
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Write patterns, then rows: a row on disk always has its pattern."""
-        rows = [one.row for one in evaluations]
-        copies = {one.candidate.individual: one.copy_of for one in evaluations if one.copy_of is not None}
-        self.folder.write_patterns(
-            generation,
-            {one.individual: one.outcome for one in rows if one.individual not in copies},
-            copies,
-        )
-        write_made(self.folder, generation, {one.individual: one.samples for one in rows})
-        self.folder.write_rows(generation, rows)
-        self.folder.record_failures(_failure(one) for one in evaluations if not one.outcome.ok)
+        write_evaluations(self.folder, generation, [one.row for one in evaluations], copies_of(evaluations))
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
         """Yield id, genome and status of all individuals of the first `generations` generations.
@@ -142,76 +129,6 @@ def outcome_of_row(columns: RunColumns, row: Mapping[str, Any]) -> Outcome:
         metrics=found,
         figures=figures or None,
     )
-
-
-def _failure(one: Evaluation) -> dict[str, Any]:
-    return {
-        "individual": one.candidate.individual,
-        "generation": one.candidate.generation,
-        "values": one.values,
-        **{name: getattr(one.outcome, name) for name in COPIED},
-    }
-
-
-class WriteBehind(FolderStore):
-    """A store that returns at once and writes in the background.
-
-    Everything is written in the order in which it was asked for, so a process that is killed leaves what it would have
-    left a moment before. At most one generation waits: who hands in the next one waits for the last to be written. A
-    fault of writing is raised by the next call.
-    """
-
-    def __init__(self, folder: RunFolder) -> None:
-        super().__init__(folder)
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
-        self._last: list[Future[None]] = []
-
-    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
-        """Store a generation's rows and patterns, in the background."""
-        self.flush()
-        self._queue(super().write_generation, generation, evaluations)
-
-    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
-        """Store a state, in the background; it must not change any more."""
-        self._queue(super().checkpoint, generation, state)
-
-    def log(self, event: str, **fields: Any) -> None:
-        """Add a line to the run's log, in the background."""
-        self._queue(partial(super().log, event, **fields))
-
-    def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
-        """Yield id, genome and status of the first `generations` generations, in order."""
-        self.flush()
-        return super().history(generations)
-
-    def recall(self, individuals: Iterable[str]) -> Recalled:
-        """Return genome and outcome of individuals."""
-        self.flush()
-        return super().recall(individuals)
-
-    def flush(self) -> None:
-        """Wait until all is written.
-
-        Raises:
-            StorageError: It could not be; what came after the fault was not tried.
-        """
-        waiting, self._last = self._last, []
-        for write in waiting:
-            write.result()
-
-    def close(self) -> None:
-        """Write what waits and stop the thread; faults are not told any more."""
-        self._thread.shutdown(wait=True)
-
-    def _queue(self, action: Callable[..., None], *arguments: Any) -> None:
-        before = self._last[-1] if self._last else None
-
-        def act() -> None:
-            if before is None or before.exception() is None:
-                action(*arguments)
-
-        self._last = [one for one in self._last if not one.done() or one.exception() is not None]
-        self._last.append(self._thread.submit(act))
 
 
 BEST = "best"

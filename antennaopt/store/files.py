@@ -14,6 +14,7 @@ import os
 import shutil
 import socket
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,9 @@ from typing import IO, Any, BinaryIO
 from antennaopt.errors import ConfigurationError, ResumeRefusedError, RunInUseError, StorageError
 
 TEMPORARY_PREFIX = ".tmp-"
+
+LAST_WRITE_S = 30.0
+"""That a process which writes for a driver may go on after the driver's end: it ends with the write under way."""
 
 ADVICE = {
     errno.ENOSPC: "the disk is full; free some space",
@@ -45,12 +49,16 @@ def storing(path: Path) -> Iterator[None]:
         raise StorageError(f"cannot write {path}: {advice}") from problem
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_atomically(
+    path: Path, write: Callable[[BinaryIO], object], *, after: Callable[[], object] | None = None
+) -> None:
     """Create or replace a file in one step.
 
     Args:
         path: Target; its folder must exist.
         write: Writes the whole content to the open file it is given.
+        after: Returns when what must be on the disk before the file is there; what it raises leaves the target as it
+            was.
 
     Raises:
         StorageError: Disk full, no permission. The target is as it was before and no temporary file is left.
@@ -63,6 +71,8 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
+            if after is not None:
+                after()
             temporary.replace(path)
         except BaseException:
             with suppress(OSError):
@@ -232,7 +242,7 @@ class FolderLock:
         with storing(self._path):
             self._file: IO[str] | None = self._path.open("a+", encoding="utf-8")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take()
         except BlockingIOError:
             holder = self._holder()
             self._file.close()
@@ -247,17 +257,83 @@ class FolderLock:
             self._file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}) + "\n")
             self._file.flush()
 
+    @classmethod
+    def inherited(cls, folder: Path, handle: int) -> FolderLock:
+        """Return a lock that another process took, and whose open file this one has too: both must let go.
+
+        Args:
+            folder: The run folder.
+            handle: File descriptor.
+        """
+        lock = cls.__new__(cls)
+        lock._path, lock._file = folder / ".lock", os.fdopen(handle, "a+", encoding="utf-8")
+        return lock
+
+    @property
+    def handle(self) -> int:
+        """File descriptor of the open file that holds it.
+
+        Raises:
+            ValueError: It was released.
+        """
+        if self._file is None:
+            raise ValueError(f"{self._path} was released")
+        return self._file.fileno()
+
     def release(self) -> None:
         """Let others in; a second call does nothing."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
+    def _take(self) -> None:
+        """Take it; where the process that took it has ended, wait until what it started to write is written.
+
+        Raises:
+            BlockingIOError: Another process holds it.
+        """
+        patience = time.monotonic() + LAST_WRITE_S
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # type: ignore[arg-type] - it is open
+            except BlockingIOError:
+                if time.monotonic() > patience or not self._holder_has_ended():
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
     def _holder(self) -> str:
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             holder = json.loads(self._path.read_text(encoding="utf-8"))
             return f"process {int(holder['pid'])} on {holder['host']}"
         return "another process"
+
+    def _holder_has_ended(self) -> bool:
+        """Whether the process that is named in the file was one of this machine, and is gone."""
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+            holder = json.loads(self._path.read_text(encoding="utf-8"))
+            return holder["host"] == socket.gethostname() and has_ended(int(holder["pid"]))
+        return False
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process of this machine has ended, also where its parent has not noticed yet."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    with suppress(OSError, IndexError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    return False
+
+
+def remove_all_leftovers(run: Path) -> None:
+    """Remove the temporary files of a process that was killed while it wrote to a run folder."""
+    for folder in (run, *(run / name for name in (*FOLDERS, *OPTIONAL_FOLDERS))):
+        remove_leftovers(folder)
 
 
 def take_over(run: Path) -> FolderLock:
@@ -272,8 +348,7 @@ def take_over(run: Path) -> FolderLock:
     for name in FOLDERS:
         with storing(run / name):
             (run / name).mkdir(exist_ok=True)
-        remove_leftovers(run / name)
-    remove_leftovers(run)
+    remove_all_leftovers(run)
     return lock
 
 

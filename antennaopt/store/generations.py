@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -122,8 +122,10 @@ def read_generation(folder: Path, generation: int) -> pa.Table | None:
     return of_it if of_it.num_rows or path.name == generation_file(generation) else None
 
 
-def write_generation(folder: Path, generation: int, table: pa.Table) -> Path:
-    """Write a generation in one rename; the same generation again replaces it.
+def write_generation(
+    folder: Path, generation: int, table: pa.Table, *, after: Callable[[], object] | None = None
+) -> Path:
+    """Write a generation in one rename, after something else if need be; the same generation again replaces it.
 
     Raises:
         StorageError: Disk full, no permission; every file is as it was before.
@@ -138,7 +140,7 @@ def write_generation(folder: Path, generation: int, table: pa.Table) -> Path:
         known = pc.any(mine).as_py()  # type: ignore[attr-defined]
         if known or there.num_rows < MOST_ROWS or shared == path:
             table, path = _with(there, mine, table), shared
-    write_atomically(path, lambda file: write_table(table, file))
+    write_atomically(path, lambda file: write_table(table, file), after=after)
     if shared is not None:
         pa.default_memory_pool().release_unused()  # else what the largest file took stays with this thread for good
     return path

@@ -59,6 +59,7 @@ class RunFolder:
         writable: Whether this object holds the lock.
         left_out: Damaged Parquet files that were met and left out, each with a line on it; only of a folder that was
             opened with `whole=False`.
+        lock: Of the folder; None of one that is open for reading.
         order: Of completion, in `logs/order.jsonl`; only a steady state has one.
     """
 
@@ -75,7 +76,7 @@ class RunFolder:
         self.columns = columns
         self.manifest = dict(manifest)
         self.left_out: dict[Path, str] = {}
-        self._lock, self._whole = lock, whole
+        self.lock, self._whole = lock, whole
         self.order = OrderLog(path / "logs" / "order.jsonl")
         self._schemas = {
             "evals": columns.evals_schema(config_hash=self.config_hash),
@@ -137,13 +138,16 @@ class RunFolder:
         return cls(path, columns=columns, manifest=entries, lock=lock)
 
     @classmethod
-    def open(cls, path: Path | str, *, write: bool = False, whole: bool = True) -> RunFolder:
+    def open(
+        cls, path: Path | str, *, write: bool = False, whole: bool = True, lock: FolderLock | None = None
+    ) -> RunFolder:
         """Open an existing run, for reading or, with `write`, to go on with it.
 
         Args:
             path: The folder.
             write: Whether to take its lock.
             whole: Whether a damaged Parquet file is an error; otherwise it is left out and noted in `left_out`.
+            lock: The folder's lock, where this process has it already.
 
         Raises:
             ResumeRefusedError: It is not a run folder, is damaged, was written by a newer version, or leads elsewhere.
@@ -153,15 +157,15 @@ class RunFolder:
         refuse_strangers(path)
         manifest = read_manifest(path)
         columns = columns_of(path, manifest)
-        lock = take_over(path) if write else None
+        lock = take_over(path) if write else lock
         return cls(path, columns=columns, manifest=manifest, lock=lock, whole=whole)
 
     def close(self) -> None:
         """Release the lock; a second call does nothing."""
         self.order.close()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        if self.lock is not None:
+            self.lock.release()
+            self.lock = None
 
     def __enter__(self) -> RunFolder:
         return self
@@ -182,7 +186,7 @@ class RunFolder:
     @property
     def writable(self) -> bool:
         """Whether this object holds the lock."""
-        return self._lock is not None
+        return self.lock is not None
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -211,21 +215,33 @@ class RunFolder:
         except pa.ArrowException as problem:
             raise ValueError(str(problem)) from problem
 
-    def write_rows(self, generation: int, rows: Sequence[Row]) -> Path:
+    def write_rows(self, generation: int, rows: Sequence[Row], *, after: Callable[[], object] | None = None) -> Path:
         """Write one generation's rows in one step; the same generation again replaces it.
 
         Rows are put in order of their slots, so the file does not depend on the order of completion.
+
+        Args:
+            generation: Which.
+            rows: Of it.
+            after: Returns when what must be there before the rows is; see `antennaopt.store.files.write_atomically`.
 
         Raises:
             StorageError: Disk full, no permission; earlier rows are intact and nothing is half-written.
         """
         ordered = sorted(rows, key=lambda one: one.slot)
-        return self.write_columns("evals", generation, table_of(self.columns, self.run_id, ordered))
+        return self.write_columns("evals", generation, table_of(self.columns, self.run_id, ordered), after=after)
 
-    def write_columns(self, kind: str, generation: int, columns: Mapping[str, Sequence[Any]]) -> Path:
+    def write_columns(
+        self,
+        kind: str,
+        generation: int,
+        columns: Mapping[str, Sequence[Any]],
+        *,
+        after: Callable[[], object] | None = None,
+    ) -> Path:
         """Write one generation of `evals` or `samples` in one step; columns as in the schema of that kind."""
         self._must_be_writable()
-        return write_generation(self.path / kind, generation, self._table(columns, kind))
+        return write_generation(self.path / kind, generation, self._table(columns, kind), after=after)
 
     def _table(self, columns: Mapping[str, Sequence[Any]], kind: str = "evals") -> pa.Table:
         schema = self._schemas[kind]

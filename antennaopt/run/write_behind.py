@@ -1,0 +1,171 @@
+"""The run folder as a store that returns at once: a thread writes, or has another process write where that pays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from antennaopt.run.handover import Message, Unfit, generation_message, state_message
+from antennaopt.run.interfaces import Evaluation, Recalled
+from antennaopt.run.stores import FolderStore
+from antennaopt.run.writer import Writer, WriterLost
+from antennaopt.store.files import remove_all_leftovers
+from antennaopt.store.generations import generation_of
+from antennaopt.store.run_folder import RunFolder
+
+MANY = 256
+"""Rows of a generation from which on a process may write them."""
+
+PER_SECOND = 300.0
+"""Rows a second from which on one is started: a thread takes some 60 us of the interpreter for a row."""
+
+MOST_WAITING = 2
+"""Generations that a process may have left to write, the one under way among them, when another is handed in."""
+
+PATIENCE_S = 5.0
+"""After which a process that writes is woken, in case a signal has stopped it."""
+
+
+class WriteBehind(FolderStore):
+    """A store that returns at once and writes in the background.
+
+    Everything is written in the order in which it was asked for, so a process that is killed leaves what it would have
+    left a moment before. At most one generation waits: who hands in the next one waits for the last to be written, or,
+    where a process writes, for the one before it. A fault of writing is raised by the next call.
+
+    Where generations are large and follow fast, a process of its own turns them into files (`antennaopt.run.writer`);
+    the thread sends them, one after the other, and goes on when each is on the disk. Where that process is lost, the
+    thread writes again.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(folder)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._last: list[Future[None]] = []
+        self._writing: dict[int, Future[None]] = {}
+        self._writer: Writer | None = None
+        self._may_start = True
+        self._handed = time.monotonic()
+
+    def start_writer(self) -> None:
+        """Start the process that writes, unless it was started before, or cannot be."""
+        if not self._may_start:
+            return
+        self._may_start = False
+        with suppress(OSError):
+            self._writer = Writer(self.folder)
+
+    def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
+        """Store a generation's rows and patterns, in the background."""
+        self._make_room()
+        since, self._handed = self._handed, time.monotonic()
+        if len(evaluations) >= max(MANY, PER_SECOND * (self._handed - since)):
+            self.start_writer()
+        whole = partial(super().write_generation, generation, evaluations)
+        message = partial(generation_message, generation, evaluations)
+        self._writing = {one: write for one, write in self._writing.items() if not write.done()}
+        self._writing[generation] = self._queue(self._write, message, whole)
+
+    def checkpoint(self, generation: int, state: Mapping[str, Any]) -> None:
+        """Store a state, in the background; it must not change any more."""
+        whole = partial(super().checkpoint, generation, state)
+        self._queue(self._write, partial(state_message, generation, state), whole)
+
+    def log(self, event: str, **fields: Any) -> None:
+        """Add a line to the run's log, in the background."""
+        self._queue(partial(super().log, event, **fields))
+
+    def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
+        """Yield id, genome and status of the first `generations` generations, in order."""
+        self.flush()
+        return super().history(generations)
+
+    def recall(self, individuals: Iterable[str]) -> Recalled:
+        """Return genome and outcome of individuals, once their generations are written."""
+        names = list(individuals)
+        for generation in self._writing.keys() & set(map(generation_of, names)):
+            self._wait(self._writing[generation])
+        self._raise_fault()
+        return super().recall(names)
+
+    def flush(self) -> None:
+        """Wait until all is written.
+
+        Raises:
+            StorageError: It could not be; what came after the fault was not tried.
+        """
+        waiting, self._last = self._last, []
+        for write in waiting:
+            self._wait(write)
+
+    def close(self) -> None:
+        """Write what waits and stop thread and process; faults are not told any more."""
+        for write in self._last:
+            with suppress(Exception):
+                self._wait(write)
+        self._thread.shutdown(wait=True)
+        writer, self._writer, self._may_start = self._writer, None, False
+        if writer is not None:
+            writer.close()
+
+    def _make_room(self) -> None:
+        """Wait until another generation may wait."""
+        if self._writer is None:
+            self.flush()
+            return
+        under_way = [write for write in self._writing.values() if not write.done()]
+        for write in under_way[: 1 - MOST_WAITING]:
+            self._wait(write)
+        self._raise_fault()
+
+    def _raise_fault(self) -> None:
+        """Raise what went wrong so far: after a fault nothing else was written."""
+        for write in self._last:
+            if write.done():
+                self._wait(write)
+
+    def _queue(self, action: Callable[..., None], *arguments: Any) -> Future[None]:
+        before = self._last[-1] if self._last else None
+
+        def act() -> None:
+            if before is None or before.exception() is None:
+                action(*arguments)
+
+        self._last = [one for one in self._last if not one.done() or one.exception() is not None]
+        self._last.append(self._thread.submit(act))
+        return self._last[-1]
+
+    def _wait(self, write: Future[None]) -> None:
+        """Wait until something is written, and raise what it raised."""
+        while True:
+            try:
+                return write.result(PATIENCE_S)
+            except TimeoutError:
+                if write.done():
+                    raise  # it is the write's own
+                if self._writer is not None:
+                    self._writer.wake()
+
+    def _write(self, message: Callable[[], Message], whole: Callable[[], None]) -> None:
+        """Have a message written by the process, where there is one that is ready, or do the whole of it here."""
+        writer = self._writer
+        try:
+            if writer is not None and writer.ready:
+                writer.write(message())
+                return
+        except WriterLost as problem:
+            self._lose(problem)
+        except Unfit:
+            pass  # it is written here
+        whole()
+
+    def _lose(self, problem: Exception) -> None:
+        """Write here from now on; first make sure that the process has ended."""
+        writer, self._writer = self._writer, None
+        code = None if writer is None else writer.close()
+        remove_all_leftovers(self.folder.path)
+        self.folder.log("writer_lost", exit_code=code, reason=str(problem))
