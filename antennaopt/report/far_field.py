@@ -43,7 +43,8 @@ class FarField:
         e_plane: Amplitude whose square is directivity, complex, (F, T).
         h_plane: The same in the H plane.
         s11: Complex, (F,).
-        returned: Part of the incident power that comes back at the port, in all modes of the feed, (F,).
+        returned: Part of the incident power that is not accepted, (F,): what comes back at the port in all modes of the
+            feed, and what an uneven field loses in the port's resistance.
         efficiency: Radiated over accepted power, (F,).
         polarisation: Of the excitation: `linear`, `rhcp`, `lhcp`.
         waves: Of the modes reported, over the incident TE11, complex, by name, (F,) each; see `waves_of`.
@@ -94,6 +95,10 @@ class FarField:
             sphere = _sphere(outcome)[:, order]
             theta = np.asarray(outcome["sphere"]["theta_deg"], dtype=float)
             planes = [sphere[0, :, 0], -sphere[1, :, _place(90.0)]]
+            with np.errstate(invalid="ignore"):  # nothing on the axis
+                given = np.subtract(outcome["realized_gain_dbi"], outcome["directivity_dbi"])
+            accepted = 10.0 ** (given / 10.0) / np.asarray(efficiency, dtype=float)
+            returned = np.where(np.isfinite(accepted), 1.0 - accepted, returned)
         found = cls(
             title=" ".join(title.split()),
             frequency_hz=np.asarray(outcome["frequency_hz"], dtype=float)[order],
