@@ -346,7 +346,8 @@ class EventPublisher(Progress):
         self._inner.sampled(outcome, done=done, met=met)
 
     def close(self) -> None:
-        """Pass it on."""
+        """Show the last best antenna, and pass it on."""
+        self._show_best()
         self._inner.close()
 
     def _show_best(self, after_s: float = 0.0) -> None:

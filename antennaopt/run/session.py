@@ -37,6 +37,7 @@ from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.search.fronts import Front
 from antennaopt.solve.certificate import account, crowned
+from antennaopt.solve.device import usable_cores
 from antennaopt.solve.lattices import cell_count
 from antennaopt.solve.outcome import result_object
 from antennaopt.store.cache import EvaluationCache
@@ -178,7 +179,7 @@ class Session:
             Thread(target=load_drawing, name="drawing").start()
             if self._farm.device is not None:  # its generations keep this process's interpreter busy
                 self._drawer = Drawer()
-        if self._farm.device is not None and self._experiment.evolution.population >= MANY:
+        if self._farm.device is not None and self._experiment.evolution.population >= MANY and usable_cores() > 2:
             self._store.start_writer()
         try:
             finished = self.driver.search.stopped(self.driver.seconds)

@@ -35,7 +35,8 @@ class WriteBehind(FolderStore):
 
     Everything is written in the order in which it was asked for, so a process that is killed leaves what it would have
     left a moment before. At most one generation waits: who hands in the next one waits for the last to be written, or,
-    where a process writes, for the one before it. A fault of writing is raised by the next call.
+    where a process writes, for the one before it. A fault of writing is raised by the next call, and no generation and
+    no state is written after it.
 
     Where generations are large and follow fast, a process of its own turns them into files (`antennaopt.run.writer`);
     the thread sends them, one after the other, and goes on when each is on the disk. Where that process is lost, the
@@ -49,6 +50,7 @@ class WriteBehind(FolderStore):
         self._writing: dict[int, Future[None]] = {}
         self._writer: Writer | None = None
         self._may_start = True
+        self._fault: BaseException | None = None
         self._handed = time.monotonic()
 
     def start_writer(self) -> None:
@@ -77,7 +79,7 @@ class WriteBehind(FolderStore):
 
     def log(self, event: str, **fields: Any) -> None:
         """Add a line to the run's log, in the background."""
-        self._queue(partial(super().log, event, **fields))
+        self._queue(partial(super().log, event, **fields), always=True)
 
     def history(self, generations: int) -> Iterator[tuple[str, tuple[float, ...], str]]:
         """Yield id, genome and status of the first `generations` generations, in order."""
@@ -116,24 +118,28 @@ class WriteBehind(FolderStore):
         """Wait until another generation may wait."""
         if self._writer is None:
             self.flush()
-            return
-        under_way = [write for write in self._writing.values() if not write.done()]
-        for write in under_way[: 1 - MOST_WAITING]:
-            self._wait(write)
+        else:
+            under_way = [write for write in self._writing.values() if not write.done()]
+            for write in under_way[: 1 - MOST_WAITING]:
+                self._wait(write)
         self._raise_fault()
 
     def _raise_fault(self) -> None:
-        """Raise what went wrong so far: after a fault nothing else was written."""
-        for write in self._last:
-            if write.done():
-                self._wait(write)
+        """Raise what went wrong first: nothing but lines of the log was written after it."""
+        if self._fault is not None:
+            raise self._fault
 
-    def _queue(self, action: Callable[..., None], *arguments: Any) -> Future[None]:
-        before = self._last[-1] if self._last else None
+    def _queue(self, action: Callable[..., None], *arguments: Any, always: bool = False) -> Future[None]:
+        """Have something written in its turn; after a fault only what is written `always`."""
 
         def act() -> None:
-            if before is None or before.exception() is None:
+            if self._fault is not None and not always:
+                return
+            try:
                 action(*arguments)
+            except BaseException as problem:
+                self._fault = self._fault or problem
+                raise
 
         self._last = [one for one in self._last if not one.done() or one.exception() is not None]
         self._last.append(self._thread.submit(act))
@@ -146,9 +152,9 @@ class WriteBehind(FolderStore):
                 return write.result(PATIENCE_S)
             except TimeoutError:
                 if write.done():
-                    raise  # it is the write's own
-                if self._writer is not None:
-                    self._writer.wake()
+                    return write.result()  # since then, or it has raised this itself
+                if (writer := self._writer) is not None:  # the thread may lose it meanwhile
+                    writer.wake()
 
     def _write(self, message: Callable[[], Message], whole: Callable[[], None]) -> None:
         """Have a message written by the process, where there is one that is ready, or do the whole of it here."""

@@ -57,6 +57,7 @@ class Writer:
         lock = folder.lock
         if lock is None:
             raise RuntimeError(f"{folder.path} was opened for reading; open it with write=True")
+        folders = os.environ.get("PYTHONPATH", ""), *sys.path  # of a source that is not installed, too
         self._socket, other = socket.socketpair()
         self._ready = False
         self._exit_code: int | None = None
@@ -67,7 +68,7 @@ class Writer:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(lock.handle, other.fileno()),
-                env={**os.environ, **WORKER_ENVIRONMENT},
+                env={**os.environ, **WORKER_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
                 start_new_session=True,  # Ctrl-C is for the driver
             )
 
@@ -90,7 +91,7 @@ class Writer:
         """Have a message of `antennaopt.run.handover` written; return when it is on the disk.
 
         Raises:
-            WriterLost: It has ended. The files are as before, or already as they are to be.
+            WriterLost: It has ended. The files are as before, or already as they are to be, and may be written again.
             StorageError, ...: What writing raised there.
         """
         text, arrays = message

@@ -245,6 +245,8 @@ class FolderLock:
             self._take()
         except BlockingIOError:
             holder = self._holder()
+            if self._holder_has_ended():
+                holder = f"the process that writes for {holder}, which has ended itself"
             self._file.close()
             raise RunInUseError(
                 f"{folder} is in use by {holder}; wait for it to end, stop it, or start another run"

@@ -363,7 +363,10 @@ class RunFolder:
         return load_checkpoint(self.path / "checkpoint")
 
     def record_failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
-        """Append evaluations that were not `ok` to `failures.jsonl`, with the whole traceback where there is one."""
+        """Append evaluations that were not `ok` to `failures.jsonl`, with the whole traceback where there is one.
+
+        A generation that is written again appends its own again.
+        """
         for failure in failures:
             self._append("failures.jsonl", failure)
 
