@@ -138,11 +138,12 @@ def test_a_device_is_asked_for_before_anything_needs_it(call, monkeypatch, argum
 
 @pytest.mark.parametrize("grid", ["5000x10", "600x10"])
 def test_what_is_refused_names_what_works(call, grid):
-    """Where all but one_step are refused no reason sends to another that is."""
+    """Wide rows are stepped by `trapezoidal` in segments, and no reason sends to another scheme that is refused."""
     code, out, _ = call("tiles", "--stencil", "bor", "--grid", grid)
     assert code == 0
     advice = [line.partition("; use ")[2] for line in out.splitlines() if "; use " in line]
-    assert advice == ["one_step"] * 3
+    assert advice == ["trapezoidal"] * 2
+    assert out.splitlines()[3].startswith("trapezoidal")
     code, out, _ = call("tiles", "--stencil", "bor", "--grid", "10x5000")
     assert "use trapezoidal or wavefront" in out, "advice that holds stays"
 

@@ -30,7 +30,7 @@ from fdtd.axisymmetric.scene import Scene, box, cone_shell, packed, prepared
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import POLYGONS
-from fdtd.backends.cuda import media, polygons, rasterise, rims, spectra
+from fdtd.backends.cuda import media, patterns, polygons, rasterise, rims, spectra
 
 sys.path.append(str(Path(__file__).parents[1] / "antennaopt"))
 from family_cases import CASES, DESIGNS, KINDS
@@ -61,7 +61,7 @@ def batch(family: str, count: int, surfaces: str = "diagonal") -> tuple[Layout, 
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The counting library in place of a device's."""
     launch = counted_arrays.CountingLauncher(counted_arrays)
-    for module in (rasterise, polygons, rims, media, spectra):
+    for module in (rasterise, polygons, rims, media, spectra, patterns):
         monkeypatch.setattr(module, "launcher", lambda: launch)
     counted_arrays.reset()
     yield counted_arrays

@@ -144,7 +144,7 @@ def plan(
     if not widths:
         raise Unsuitable(
             f"wavefront holds rows of at most {_LANES * (cells or max(_CELLS[size]))} columns (of {size} bytes) before "
-            f"the radial layer, and the grid has {main}; use one_step"
+            f"the radial layer, and the grid has {main}; use {'one_step' if work.coupled else 'trapezoidal'}"
         )
     if work.layer > _LANES:
         raise Unsuitable(f"wavefront holds radial layers of at most {_LANES} columns, and this one has {work.layer}")
