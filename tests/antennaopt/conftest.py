@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import sys
 from types import SimpleNamespace
 
@@ -27,13 +26,6 @@ def call(capsys, tmp_path, monkeypatch):
         return code, out, err
 
     return run
-
-
-@pytest.fixture
-def blank_figures(monkeypatch):
-    """Make every figure of a report, but put a blank picture in its place: most of a report's time goes into these."""
-    picture = "data:image/svg+xml;base64," + base64.b64encode(b"<svg></svg>").decode()
-    monkeypatch.setattr("antennaopt.report.drawn.data_address", lambda figure: picture)
 
 
 @pytest.fixture

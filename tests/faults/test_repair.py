@@ -22,6 +22,8 @@ from antennaopt.store import generations, load
 from antennaopt.store.damage import damaged_files
 from antennaopt.store.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
+
 STEADY = {"algorithm": "steady_state", "generations": 4}
 
 

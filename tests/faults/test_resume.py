@@ -26,6 +26,8 @@ from antennaopt.store.checkpoint import canonical, digest
 
 HERE = Path(__file__).parent
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
+
 
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory):
