@@ -1,7 +1,7 @@
 """A process that writes a run's generations and checkpoints, for drivers whose own interpreter is busy.
 
-The driver sends one message at a time over a pair of sockets that only the two have, and is told when what it holds is
-on the disk, or why not. The process holds the run folder's lock together with the driver, by the same open file. Where
+The driver sends one message at a time over a pair of connected sockets. The answer says that its content is on the
+disk, or why it is not. The process holds the run folder's lock together with the driver, by the same open file. Where
 the driver ends first the process reads the end of the messages, ends after the write under way, and with it the lock:
 nothing else writes to the folder meanwhile.
 """

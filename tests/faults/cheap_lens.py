@@ -18,7 +18,11 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from antennaopt.errors import AntennaoptError
 from antennaopt.metrics import METRICS
+
+SHORT = {"population": 6, "generations": 3, "elites": 1}
+"""Evolution of runs that are struck at each of their writes."""
 
 EXPERIMENT = {
     "name": "cheap_lens",
@@ -37,6 +41,23 @@ EXPERIMENT = {
 PLAN = {"nr": 100, "nz": 200, "cell": 3e-4, "sleep_s": 0.05}
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 THETA = [float(theta) for theta in range(0, 181, 15)]
+
+
+def in_child(action, said):
+    """Do something in a forked process; return its exit code, negative for a signal."""
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        code = 1
+        try:
+            action()
+            code = 0
+        except AntennaoptError as error:
+            said.write_text(str(error))
+            code = error.exit_code
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def bowl(family, designs, plan, *, backend, fields=False):

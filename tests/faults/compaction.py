@@ -10,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import cheap_lens
 import every_write
 
 from antennaopt.store import generations
@@ -19,7 +20,7 @@ GENERATIONS = 5
 
 def main():
     generations.SINGLE, generations.MOST_ROWS = 1, 10
-    every_write.EVOLUTION["generations"] = GENERATIONS
+    cheap_lens.SHORT["generations"] = GENERATIONS
     top = Path(sys.argv[2])
     every_write.import_all(top)
     for number in range(1, 10**4):

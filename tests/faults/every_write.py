@@ -22,8 +22,6 @@ from pathlib import Path
 
 import cheap_lens
 
-from antennaopt.errors import AntennaoptError
-
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGING = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink", "shutil.rmtree")
 
@@ -71,28 +69,15 @@ class Strike:
 
 
 def in_child(action):
-    """Do something in a forked process; return its exit code, negative for a signal."""
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        code = 1
-        try:
-            action()
-            code = 0
-        except AntennaoptError as error:
-            (Path(sys.argv[2]) / "said").write_text(str(error))
-            code = error.exit_code
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    """Do something in a forked process, whose error is kept in the folder; return its exit code."""
+    return cheap_lens.in_child(action, Path(sys.argv[2]) / "said")
 
 
-EVOLUTION = {"population": 6, "generations": 3, "elites": 1}
 FARM = cheap_lens.two_ahead if sys.argv[1] in ("kill", "again") else cheap_lens.serial
 
 
 def begin(root):
-    cheap_lens.start(root, farm=FARM, evolution=EVOLUTION, sleep_s=0.0, fault={"kind": "fail", "one_in": 9})
+    cheap_lens.start(root, farm=FARM, evolution=cheap_lens.SHORT, sleep_s=0.0, fault={"kind": "fail", "one_in": 9})
 
 
 def resume(folder):

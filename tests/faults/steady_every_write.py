@@ -3,9 +3,10 @@
 import sys
 from pathlib import Path
 
+import cheap_lens
 import every_write
 
 if __name__ == "__main__":
-    every_write.EVOLUTION |= {"algorithm": "steady_state"}
+    cheap_lens.SHORT |= {"algorithm": "steady_state"}
     every_write.import_all(Path(sys.argv[2]))
     every_write.every(Path(sys.argv[2]), tear=sys.argv[1] == "tear")

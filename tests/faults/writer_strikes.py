@@ -16,29 +16,9 @@ from pathlib import Path
 
 import cheap_lens
 
-from antennaopt.errors import AntennaoptError
 from antennaopt.run import write_behind
 from antennaopt.run.writer import Writer, WriterLost
 from antennaopt.store.files import has_ended
-
-EVOLUTION = {"population": 6, "generations": 3, "elites": 1}
-
-
-def in_child(action, said):
-    """Do something in a forked process; return its exit code, negative for a signal."""
-    child = os.fork()
-    if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        code = 1
-        try:
-            action()
-            code = 0
-        except AntennaoptError as error:
-            said.write_text(str(error))
-            code = error.exit_code
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def apart():
@@ -67,7 +47,7 @@ def begin(root, *, by_process, strike=None):
         os.environ["PYTHONPATH"] = f"{Path(__file__).parent / 'struck_writer'}:{os.environ.get('PYTHONPATH', '')}"
     written = apart() if by_process else []
     fault = {"kind": "fail", "one_in": 9}
-    cheap_lens.start(root, farm=cheap_lens.two_ahead, evolution=EVOLUTION, sleep_s=0.0, fault=fault)
+    cheap_lens.start(root, farm=cheap_lens.two_ahead, evolution=cheap_lens.SHORT, sleep_s=0.0, fault=fault)
     if by_process:
         assert len(written) >= 1
 
@@ -101,10 +81,10 @@ def struck(top, victims, numbers):
         met = top / f"{number:04d}.json.met"
         root.mkdir()
         strike = {"root": str(root), "number": number, "victims": victims, "torn": torn, "report": str(report)}
-        code = in_child(lambda: begin(root, by_process=True, strike=strike), said)  # noqa: B023 - called at once
+        code = cheap_lens.in_child(lambda: begin(root, by_process=True, strike=strike), said)  # noqa: B023 - called at once
         folder, again = run_folder(root), None
         if code != 0:
-            again = in_child(lambda: resume(folder, by_process=number % 2, met=met), said)  # noqa: B023
+            again = cheap_lens.in_child(lambda: resume(folder, by_process=number % 2, met=met), said)  # noqa: B023
         found = json.loads(report.read_text()) if report.exists() else {"at": None, "writer": None}
         found["met"] = met.exists()
         found["outlived"] = found["writer"] is not None and not has_ended(found["writer"])
@@ -120,11 +100,11 @@ def full(top, mount, pages):
     for count in pages:
         filler, root, said = mount / "filler", mount / "results", top / f"{count}.txt"
         filler.write_bytes(bytes(space.f_bavail * space.f_frsize - 4096 * count))
-        code = in_child(lambda: begin(root, by_process=True), said)  # noqa: B023
+        code = cheap_lens.in_child(lambda: begin(root, by_process=True), said)  # noqa: B023
         folder = run_folder(root)
         torn = [str(path) for path in root.rglob(".tmp-*")]
         filler.unlink()
-        again = in_child(lambda: resume(folder, by_process=True), said) if folder else None  # noqa: B023
+        again = cheap_lens.in_child(lambda: resume(folder, by_process=True), said) if folder else None  # noqa: B023
         kept = top / f"{count:04d}"
         os.system(f"cp -r {folder} {kept}; rm -rf {root}")
         text = said.read_text() if said.exists() else ""

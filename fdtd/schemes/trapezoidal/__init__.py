@@ -123,7 +123,7 @@ def plan(
         segments: Parts that rows are cut into; chosen if None.
 
     Raises:
-        Unsuitable: Nodes are coupled, rows are too long for so many segments, or a tile does not fit the device.
+        Unsuitable: Nodes are coupled, rows are too wide for this number of segments, or a tile does not fit the device.
     """
     limits, size, main = work.limits, work.size, work.main
     if work.coupled:
