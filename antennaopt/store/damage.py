@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.store.checkpoint import listed
 from antennaopt.store.files import read_events
 from antennaopt.store.generations import SINGLE, by_generation, cause_of, files, first_generation, generation_file
 from antennaopt.store.run_folder import RunFolder
@@ -47,9 +48,14 @@ def damage_lines(folder: RunFolder) -> list[str]:
 
 
 def _missing(folder: RunFolder) -> Iterator[str]:
-    """Yield a line for each run of generations that the log calls done and no file of rows holds."""
+    """Yield a line for each run of generations that log and checkpoint call done and no file of rows holds.
+
+    A generation is in the log before its files are on disk. One after the newest checkpoint may not be there yet, or
+    was never written (disk full, a kill): a plain resume solves it.
+    """
+    last = max((number for number, _ in listed(folder.path / "checkpoint")), default=-1)
     done = {event["generation"] for event in read_events(folder.path) if event.get("event") == "generation"
-            and type(event.get("generation")) is int}  # fmt: skip
+            and type(event.get("generation")) is int and event["generation"] <= last}  # fmt: skip
     if not done or max(done) > 10**7:
         return
     held = set(folder.generations())

@@ -318,6 +318,18 @@ def test_readers_show_the_rest_and_name_the_file(finished, quiet, tmp_path, caps
         assert "gen-000001.parquet is" in page and "resume --repair" in page
 
 
+def test_a_generation_that_was_never_written_is_not_called_missing(finished, capsys):
+    """The log had it when the disk was full: no checkpoint counts it, and a plain resume solves it."""
+    for path in finished.rglob("*-000003.*"):
+        path.unlink()
+    assert main(["status", str(finished)]) == 0
+    out, err = capsys.readouterr()
+    assert "generations       3 of 4" in out and "missing" not in err
+    (finished / "evals" / "gen-000002.parquet").unlink()
+    assert main(["status", str(finished)]) == 0
+    assert "gen-000002.parquet is missing" in capsys.readouterr().err
+
+
 def test_status_of_a_run_whose_best_row_has_a_damaged_column(finished, capsys):
     """The columns that status reads first are whole; the best antenna's goals are left out, the rest is shown."""
     assert main(["status", str(finished), "--json", "-"]) == 0
