@@ -37,9 +37,13 @@ class NumbersOfOne(Mapping[str, Sequence[Any]]):
 
     A search looks at whole batches. Fifteen lists and their numbers for each antenna would cost more than all else that
     an outcome is made of.
+
+    Attributes:
+        columns: Of the batch.
+        others: What is no row of these.
     """
 
-    __slots__ = ("_columns", "_others", "_place")
+    __slots__ = ("_place", "columns", "others")
 
     def __init__(self, columns: Mapping[str, np.ndarray], place: int, others: Mapping[str, Sequence[Any]]) -> None:
         """Take a row of each column.
@@ -49,18 +53,18 @@ class NumbersOfOne(Mapping[str, Sequence[Any]]):
             place: Of the antenna.
             others: What is no row of these.
         """
-        self._columns, self._place, self._others = columns, place, others
+        self.columns, self._place, self.others = columns, place, others
 
     def __getitem__(self, key: str) -> Sequence[Any]:
-        column = self._columns.get(key)
-        return self._others[key] if column is None else column[self._place].tolist()
+        column = self.columns.get(key)
+        return self.others[key] if column is None else column[self._place].tolist()
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._columns
-        yield from self._others
+        yield from self.columns
+        yield from self.others
 
     def __len__(self) -> int:
-        return len(self._columns) + len(self._others)
+        return len(self.columns) + len(self.others)
 
     def __repr__(self) -> str:
         return repr(dict(self))

@@ -15,6 +15,7 @@ from typing import Any
 import msgpack
 from distributed import Future
 from distributed.client import FutureCancelledError
+from distributed.protocol import Serialized
 from distributed.scheduler import KilledWorker
 
 from antennaopt.farm.batches import Batch
@@ -171,7 +172,7 @@ class InFlight:
         self._serial += 1
         batch, address, limit_s = assignment.batch, assignment.address, assignment.limit_s
         token = f"{self._name}-{self._serial}-attempt-{batch.attempt}"
-        designs = Designs.of(batch.designs)
+        designs = Designs.of([design for _, design in batch.jobs])
         future = self._client.submit(
             solve_on_worker, token, limit_s, self._task, designs, plan, assignment.known, straight=self._straight,
             key=token, workers=[address], allow_other_workers=True, pure=False, retries=0,
@@ -309,11 +310,12 @@ class InFlight:
         """Note that a worker began a batch; in the client's own thread, like what follows."""
         self._started.put((time.monotonic(), token, worker))
 
-    def _reply(self, token: str, reply: bytes, worker: str) -> None:
-        """Take the reply of a batch from the worker at an address."""
-        unpacked = msgpack.unpackb(reply, unicode_errors="surrogatepass")
+    def _reply(self, token: str, reply: Serialized, worker: str) -> None:
+        """Take the reply of a batch from the worker at an address; its arrays are parts of one message's memory."""
+        head, *arrays = reply.frames
+        unpacked = msgpack.unpackb(head, unicode_errors="surrogatepass")
         self._replied.add(token)
-        self._done.put((token, unpacked, None, None))
+        self._done.put((token, {**unpacked, "arrays": [bytes(one) for one in arrays]}, None, None))
 
     async def _exit_cause(self, worker: Any) -> ExitCause:
         """Return how a worker ended, from what Dask knows of it (`KilledWorker.last_worker`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import msgpack
@@ -17,12 +17,18 @@ from antennaopt.unchecked import owned
 
 _PACKED = tuple(name for name in FIELDS if name not in CUTS)
 S11 = "s11"
-_EQUAL = ("status", "error", "cells", "frequency_hz", "device")
-"""What nearly all antennas of a batch share: it travels once where they all do."""
+_EQUAL = (
+    *("status", "error", "steps", "cells", "frequency_hz", "decay_db", "seconds", "stepping_seconds"),
+    *("batch_seconds", "worker", "device", "attempt", "origin"),
+)
+"""What all antennas of a batch may share: it travels once where they do."""
+
+Table = tuple[dict[str, Any], list[np.ndarray]]
+"""Outcomes as a column a key, and arrays: the numbers of all, float64, then cuts in single precision, as stored."""
 
 
 def pack_outcomes(outcomes: Sequence[Mapping[str, Any]], device: str | None = None) -> dict[str, Any]:
-    """Return a batch's outcomes as a message: a column a key, cuts as bytes of single precision, as they are stored.
+    """Return a batch's outcomes as a message: a text, and arrays as bytes, not copied where they are of one batch.
 
     Args:
         outcomes: Numbers, text, lists and dictionaries; NumPy's numbers and arrays become plain ones. Those of one
@@ -34,8 +40,27 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]], device: str | None = No
         ValueError: One has a key that no outcome has, or no status.
     """
     ones = [Outcome.of(one) for one in outcomes]
-    sent = _batch_of(ones)
-    as_arrays = {} if sent is None else {key: sent.metrics[key] for key in METRICS if key in sent.metrics}
+    head, arrays = table_of(ones, *_batch_of(ones), device=device)
+    packed = [one.reshape(-1).view(np.uint8).data for one in arrays]
+    solved = sum(1 for one in ones if one.steps)
+    return {"outcomes": msgpack.packb(head, default=plain), "arrays": packed, "solved": solved}
+
+
+def table_of(
+    ones: Sequence[Outcome], sent: Sent | None = None, places: Sequence[int] = (), *, device: str | None = None
+) -> Table:
+    """Return outcomes as the table that `outcomes_of` reads.
+
+    Args:
+        ones: The outcomes.
+        sent: The batch that they are all of; None where they are not of one.
+        places: Theirs in the batch.
+        device: Of those that name none.
+
+    Returns:
+        Plain data, and C-contiguous arrays: where the whole batch is there in order its cuts are the batch's own.
+    """
+    at = None if sent is None or list(places) == list(range(len(sent.planes[0]))) else list(places)
     columns = {
         name: _listed([one.__dict__[name] for one in ones])
         for name in _PACKED
@@ -45,80 +70,61 @@ def pack_outcomes(outcomes: Sequence[Mapping[str, Any]], device: str | None = No
         columns["device"] = [one or device for one in columns["device"]]
     columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
     shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
-    metrics = {
-        key: [one.metrics.get(key) for one in ones]
-        for key in METRICS
-        if key not in as_arrays and any(key in one.metrics for one in ones)
-    }
-    numbers: dict[str, Sequence[Any]] = {key: column for key, column in metrics.items() if _are_numbers(column)}
-    if S11 in columns and _are_numbers(flat := [_flat(one) for one in columns[S11]]):
-        numbers[S11] = flat
-        del columns[S11]
-    packed = {key: np.fromiter(chain.from_iterable(one), float) for key, one in numbers.items()} | as_arrays
+    known = {} if sent is None else sent.metrics
+    others = _other_metrics(ones, known)
+    metrics = {key: [one.metrics.get(key) for one in ones] for key in METRICS if key in others}
+    numbers = {key: one if at is None else one[at] for key, one in known.items()}
+    numbers |= {key: _numbers(column) for key, column in metrics.items() if _are_numbers(column)}
     if sent is not None and sent.s11 is not None:
-        packed[S11] = sent.s11
+        numbers[S11] = sent.s11 if at is None else sent.s11[at]
+    elif S11 in columns and _are_numbers(flat := [_flat(one) for one in columns[S11]]):
+        numbers[S11] = _numbers(flat)
+        del columns[S11]
+    numbers = {key: numbers[key].reshape(-1) for key in (*METRICS, S11) if key in numbers}
+    cuts = _cuts(ones) if sent is None else _sent_cuts(sent, at)
     head = {
         "count": len(ones),
         "shared": shared,
         "columns": columns,
         "metrics": {key: column for key, column in metrics.items() if key not in numbers},
         "absent": [key for key, column in metrics.items() if _is_absent(column)],
-        "numbers": {key: packed[key].tobytes() for key in (*METRICS, S11) if key in packed},
-        "cuts": _packed_cuts(ones) if sent is None else _sent_cuts(sent),
+        "numbers": {key: len(one) // len(ones) for key, one in numbers.items()},
+        "cuts": [(key, places, one.dtype.kind, one.shape) for key, places, one in cuts],
     }
-    solved = sum(1 for one in ones if one.steps)
-    return {"outcomes": msgpack.packb(head, default=plain), "solved": solved}
+    whole = np.concatenate([*numbers.values()]) if numbers else np.empty(0)
+    return head, [whole, *(np.ascontiguousarray(one) for _, _, one in cuts)]
 
 
-def table_of_sent(sent: Sent, outcomes: Sequence[Outcome], places: Sequence[int]) -> dict[str, Any]:
-    """Return outcomes of one batch as the table that `outcomes_of` reads, but for its cuts.
-
-    Args:
-        sent: The batch, of which each outcome knows.
-        outcomes: Some of its outcomes.
-        places: Theirs in the batch.
-
-    Returns:
-        Where the table has the bytes of a cut this one has None; `arrays` has the cuts, not copied where all of the
-        batch is there.
-    """
-    values = [vars(one) for one in outcomes]
-    columns = {name: [one[name] for one in values] for name in _PACKED if name not in (S11, "frequency_hz")}
-    if sent.s11 is None:
-        columns[S11] = [one[S11] for one in values]
-    columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
-    shared = {name: columns.pop(name)[0] for name in [*columns] if _is_same(columns[name])}
-    whole = list(places) == list(range(len(sent.planes[0])))
-    planes = sent.planes if whole else tuple(plane[places] for plane in sent.planes)
-    numbers = sent.metrics if sent.s11 is None else {**sent.metrics, S11: sent.s11}
-    others = dict.fromkeys(key for one in values for key in one["metrics"] if key not in sent.metrics)  # in order
-    cuts = (sent.theta_deg[None], *planes)
-    every = list(range(len(values)))
-    return {
-        "count": len(values),
-        "shared": {**shared, "frequency_hz": sent.frequency_hz},
-        "columns": columns,
-        "metrics": {key: [one["metrics"].get(key) for one in values] for key in others},
-        "absent": list(sent.absent),
-        "numbers": {key: (one if whole else one[places]).tobytes() for key, one in numbers.items()},
-        "cuts": [(key, every, one.dtype.kind, one.shape, None) for key, one in zip(CUTS, cuts, strict=True)],
-        "arrays": [np.ascontiguousarray(one) for one in cuts],
-    }
-
-
-def _batch_of(ones: Sequence[Outcome]) -> Sent | None:
-    """Return the batch that outcomes are all of, in order; None where they are not one."""
+def _batch_of(ones: Sequence[Outcome]) -> tuple[Sent | None, Sequence[int]]:
+    """Return the batch that outcomes are all of, in order, with their places; None where they are not one."""
     of = [getattr(one, "sent", (None, -1)) for one in ones]
-    sent = of[0][0] if of else None
-    whole = sent is not None and len(of) == len(sent.planes[0]) and all(one is sent for one, _ in of)
-    return sent if whole and [place for _, place in of] == list(range(len(of))) else None
+    sent, places = of[0][0] if of else None, range(len(of))
+    if sent is None or len(of) != len(sent.planes[0]):
+        return None, ()
+    whole = all(one is sent and at == place for (one, at), place in zip(of, places, strict=True))
+    return (sent, places) if whole else (None, ())
 
 
-def _sent_cuts(sent: Sent) -> list[tuple[str, list[int], str, tuple[int, ...], bytes]]:
-    """Return the cuts of a whole batch as `_packed_cuts` does."""
-    places = list(range(len(sent.planes[0])))
-    whole = ((CUTS[0], sent.theta_deg[None]), *zip(CUTS[1:], sent.planes, strict=True))
-    return [(key, places, array.dtype.kind, array.shape, array.tobytes()) for key, array in whole]
+def _sent_cuts(sent: Sent, at: Sequence[int] | None) -> list[tuple[str, list[int], np.ndarray]]:
+    """Return the cuts of a batch, or of some places of it, as `_cuts` does."""
+    planes = sent.planes if at is None else [one[at] for one in sent.planes]
+    places = list(range(len(planes[0])))
+    whole = ((CUTS[0], sent.theta_deg[None]), *zip(CUTS[1:], planes, strict=True))
+    return [(key, places, array) for key, array in whole]
+
+
+def _other_metrics(ones: Sequence[Outcome], known: Mapping[str, np.ndarray]) -> set[str]:
+    """Return the keys of metrics that are no arrays of the batch."""
+    found: set[str] = set()
+    for one in ones:
+        metrics = one.metrics
+        found.update(metrics.others if type(metrics) is NumbersOfOne and metrics.columns is known else metrics)
+    return found - known.keys()
+
+
+def _numbers(column: Sequence[Any]) -> np.ndarray:
+    """Return lists of floats as one array."""
+    return np.fromiter(chain.from_iterable(column), float)
 
 
 def _are_numbers(column: Sequence[Any]) -> bool:
@@ -138,25 +144,24 @@ def _flat(pairs: Any) -> list[Any] | None:
     return list(chain.from_iterable(pairs)) if found else None
 
 
-def _packed_cuts(ones: Sequence[Outcome]) -> list[tuple[str, list[int], str, tuple[int, ...], bytes]]:
-    """Return the cuts of all outcomes, an entry a key and shape: key, places, type, shape and bytes of the array."""
-    packed = []
+def _cuts(ones: Sequence[Outcome]) -> list[tuple[str, list[int], np.ndarray]]:
+    """Return the cuts of all outcomes, an entry a key and shape: key, places and array."""
+    found = []
     for key in CUTS:
         of_shape: dict[tuple[int, ...], tuple[list[int], list[np.ndarray]]] = {}
         for place, one in enumerate(ones):
             if one.__dict__[key] is not None:
                 given = one.__dict__[key]
                 values = np.asarray(given) if key == CUTS[0] else amplitudes(given)
-                found = of_shape.setdefault(values.shape, ([], []))
-                found[0].append(place)
-                found[1].append(values)
+                here = of_shape.setdefault(values.shape, ([], []))
+                here[0].append(place)
+                here[1].append(values)
         kind = np.float32 if key == CUTS[0] else np.complex64
         for at, values in of_shape.values():
             first = values[0]
             shared_angles = key == CUTS[0] and all(one is first or np.array_equal(one, first) for one in values)
-            whole = np.stack(values[:1] if shared_angles else values).astype(kind, copy=False)
-            packed.append((key, at, whole.dtype.kind, whole.shape, whole.tobytes()))
-    return packed
+            found.append((key, at, np.stack(values[:1] if shared_angles else values).astype(kind, copy=False)))
+    return found
 
 
 _KINDS = {"f": np.dtype(np.float32), "c": np.dtype(np.complex64)}
@@ -172,22 +177,26 @@ def unpack_outcomes(reply: Mapping[str, Any], **about: Any) -> list[Outcome]:
     Raises:
         ValueError: It has a key that no outcome has.
     """
-    return outcomes_of(msgpack.unpackb(reply["outcomes"], strict_map_key=False), **about)
+    return outcomes_of(msgpack.unpackb(reply["outcomes"], strict_map_key=False), reply["arrays"], **about)
 
 
-def outcomes_of(head: Mapping[str, Any], **about: Any) -> list[Outcome]:
-    """Return the outcomes of a message of `pack_outcomes` once it is a table again; see `unpack_outcomes`.
+def outcomes_of(head: Mapping[str, Any], arrays: Sequence[Any], **about: Any) -> list[Outcome]:
+    """Return the outcomes of a table of `table_of`; see `unpack_outcomes`.
 
     Args:
-        head: The table; arrays as bytes, or any buffer that does not change.
-        about: Values for all, in place of what the message has.
+        head: Its plain data.
+        arrays: As bytes, or any buffers that do not change.
+        about: Values for all, in place of what the table has.
 
     Raises:
         ValueError: It has a key that no outcome has.
     """
     columns, metrics, count = head["columns"], head["metrics"], head["count"]
     shared = head["shared"]
-    numbers = {key: np.frombuffer(one).reshape(count, -1) for key, one in head["numbers"].items()}
+    ends = accumulate((count * width for width in head["numbers"].values()), initial=0)
+    parts = pairwise(ends)
+    whole = np.frombuffer(arrays[0]) if len(arrays[0]) else np.empty(0)
+    numbers = {key: whole[slice(*part)].reshape(count, -1) for key, part in zip(head["numbers"], parts, strict=True)}
     s11 = numbers.pop(S11).reshape(count, -1, 2) if S11 in numbers else None
     if odd := (columns.keys() | shared.keys() | metrics.keys() | numbers.keys() | about.keys()) - KEYS:
         raise ValueError(f"it has {min(odd)!r:.40}, which no outcome has")
@@ -203,7 +212,7 @@ def outcomes_of(head: Mapping[str, Any], **about: Any) -> list[Outcome]:
         others = {key: column[place] for key, column in metrics.items() if column[place] is not None}
         row["metrics"] = NumbersOfOne(numbers, place, others)
     cuts: list[np.ndarray] = []
-    for key, places, kind, shape, data in head["cuts"]:
+    for (key, places, kind, shape), data in zip(head["cuts"], arrays[1:], strict=True):
         cuts.append(np.frombuffer(data, _KINDS[kind]).reshape(shape))
         values = list(cuts[-1])
         for row, one in zip(places, values * len(places) if len(values) == 1 else values, strict=True):

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import msgpack
@@ -69,9 +70,11 @@ class Designs:
             ValueError: They have not.
         """
         names = tuple(designs[0])
-        if any(tuple(design) != names for design in designs):
+        if any(map(names.__ne__, map(tuple, designs))):
             raise ValueError("the designs of a batch have different parameters, or in different order")
-        return cls(names=names, values=np.array([list(design.values()) for design in designs], dtype=float))
+        numbers = chain.from_iterable(design.values() for design in designs)
+        values = np.fromiter(numbers, float, len(names) * len(designs))
+        return cls(names=names, values=values.reshape(len(designs), len(names)))
 
     def to_list(self) -> list[dict[str, float]]:
         """Return the designs as plain dictionaries."""
@@ -166,6 +169,7 @@ def solve_on_worker(
         The reply, and `worker`, this worker's name; None where it went straight.
     """
     from distributed import get_worker
+    from distributed.protocol import Serialized
 
     worker, (evaluate, family, backend) = get_worker(), task
     began = {"token": token, "worker": worker.address}
@@ -181,9 +185,11 @@ def solve_on_worker(
         _BROKEN.set()
         threading.Timer(GOODBYE_S, os._exit, [1]).start()
     reply["worker"] = str(worker.name)
+    arrays = reply.pop("arrays", [])
     if not straight:
-        return reply
-    _send(worker, {"op": REPLIED, "token": token, "reply": msgpack.packb(reply, unicode_errors="surrogatepass")})
+        return {**reply, "arrays": [bytes(one) for one in arrays]}
+    frames = [msgpack.packb(reply, unicode_errors="surrogatepass"), *arrays]
+    _send(worker, {"op": REPLIED, "token": token, "reply": Serialized({}, frames)})
     return None
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import msgpack
 import numpy as np
 
-from antennaopt.farm.replies import outcomes_of, pack_outcomes, plain, table_of_sent, unpack_outcomes
+from antennaopt.farm.replies import outcomes_of, plain, table_of
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.rows import Row
 from antennaopt.unchecked import owned
@@ -48,19 +49,13 @@ def generation_message(generation: int, evaluations: Sequence[Evaluation]) -> Me
     candidates = [one.candidate for one in evaluations]
     rows = {name: [getattr(one, name) for one in candidates] for name in OF_CANDIDATE}
     rows |= {name: [getattr(one, name) for one in evaluations] for name in OF_EVALUATION}
-    buffers: list[np.ndarray] = []
-    batches, others = _by_batch([one.outcome for one in evaluations])
+    buffers = _take_numbers(rows)
     parts = []
-    for sent, at, there, outcomes in batches:
-        table = table_of_sent(sent, outcomes, there)
-        table["cuts"] = [(*cut[:-1], len(buffers) + place) for place, cut in enumerate(table["cuts"])]
-        buffers += table.pop("arrays")
-        parts.append((at, table))
-    try:
-        loose = pack_outcomes([evaluations[at].outcome for at in others])["outcomes"] if others else b""
-    except (TypeError, ValueError) as problem:
-        raise Unfit(str(problem)) from problem
-    about = {"rows": rows, "copies": copies_of(evaluations), "parts": parts, "others": others, "loose": loose}
+    for sent, at, places, outcomes in _by_batch([one.outcome for one in evaluations]):
+        head, arrays = table_of(outcomes, sent, places)
+        parts.append((at, head, len(buffers), len(buffers) + len(arrays)))
+        buffers += arrays
+    about = {"rows": rows, "copies": copies_of(evaluations), "parts": parts}
     return _packed({"generation": generation, **about}), buffers
 
 
@@ -85,36 +80,46 @@ def rows_of(told: Mapping[str, Any], buffers: Sequence[Any]) -> list[Row]:
         told: From `read_message`.
         buffers: Its arrays, as bytes.
     """
-    columns = told["rows"]
+    columns = _with_numbers(told["rows"], buffers)
     outcomes: list[Any] = [None] * len(columns["individual"])
-    for at, table in told["parts"]:
-        table["cuts"] = [(*cut[:-1], buffers[cut[-1]]) for cut in table["cuts"]]
-        _put(outcomes, at, outcomes_of(table))
-    if told["others"]:
-        _put(outcomes, told["others"], unpack_outcomes({"outcomes": told["loose"]}))
+    for at, head, first, end in told["parts"]:
+        for row, one in zip(at, outcomes_of(head, buffers[first:end]), strict=True):
+            outcomes[row] = one
     values = zip(*columns.values(), outcomes, strict=True)
     return [owned(Row, {**dict(zip((*columns, "outcome"), one, strict=True)), "samples": ()}) for one in values]
 
 
-def _by_batch(outcomes: Sequence[Outcome]) -> tuple[list[tuple[Sent, list[int], list[int], list[Outcome]]], list[int]]:
-    """Return the batches that outcomes know, with rows, places and outcomes, and the rows of all others."""
-    batches: dict[int, tuple[Sent, list[int], list[int], list[Outcome]]] = {}
-    others = []
+def _take_numbers(rows: dict[str, Any]) -> list[np.ndarray]:
+    """Take genomes and values out of rows of equal genes, as two arrays; `genes` has the names."""
+    genomes, values = rows["genome"], rows["values"]
+    names = list(values[0]) if values else []
+    if not names or any(len(one) != len(names) for one in genomes) or any(list(one) != names for one in values):
+        return []
+    taken = chain.from_iterable(rows.pop("genome")), chain.from_iterable(one.values() for one in rows.pop("values"))
+    rows["genes"] = names
+    return [np.fromiter(one, float, len(names) * len(values)) for one in taken]
+
+
+def _with_numbers(rows: dict[str, Any], buffers: Sequence[Any]) -> dict[str, Any]:
+    """Undo `_take_numbers`."""
+    names = rows.pop("genes", None)
+    if names is None:
+        return rows
+    genomes, values = (np.frombuffer(one).reshape(-1, len(names)).tolist() for one in buffers[:2])
+    return {**rows, "genome": genomes, "values": [dict(zip(names, one, strict=True)) for one in values]}
+
+
+def _by_batch(outcomes: Sequence[Outcome]) -> list[tuple[Sent | None, list[int], list[int], list[Outcome]]]:
+    """Return the batches that outcomes know, with rows, places and outcomes; last None, with all others."""
+    batches: dict[int, tuple[Sent | None, list[int], list[int], list[Outcome]]] = {}
+    others: tuple[Sent | None, list[int], list[int], list[Outcome]] = None, [], [], []
     for row, one in enumerate(outcomes):
         sent, place = getattr(one, "sent", (None, 0))
-        if sent is None:
-            others.append(row)
-            continue
-        _, rows, places, those = batches.setdefault(id(sent), (sent, [], [], []))
-        rows.append(row)
-        places.append(place)
-        those.append(one)
-    return [*batches.values()], others
-
-
-def _put(outcomes: list[Any], at: Sequence[int], found: Sequence[Outcome]) -> None:
-    for row, one in zip(at, found, strict=True):
-        outcomes[row] = one
+        found = others if sent is None else batches.setdefault(id(sent), (sent, [], [], []))
+        found[1].append(row)
+        found[2].append(place)
+        found[3].append(one)
+    return [*batches.values(), *([others] if others[1] else [])]
 
 
 def _packed(told: Mapping[str, Any]) -> bytes:
