@@ -22,7 +22,8 @@ from antennaopt.errors import ConfigurationError, Interrupted
 
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
-RARELY = (100_000, 20, 20)
+RARELY = (500_000, 20, 20)
+"""Thresholds of the garbage collector during a search: a generation of 8,448 keeps some 400,000 objects."""
 
 MOST_NOISE = 200
 """Records of a run that are kept; something that warns at each step must not fill the log."""
@@ -84,7 +85,7 @@ class StopSignals:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect garbage a hundred times more rarely, and never look at what was there before, while the body runs.
+    """Collect garbage hundreds of times more rarely, and never look at what was there before, while the body runs.
 
     A generation makes hundreds of thousands of numbers, lists and dictionaries that no cycle holds; looking for cycles
     among them took a third of the driver's time in a run that solves nothing. What a caller has frozen stays frozen,
