@@ -232,7 +232,9 @@ class Experiment(Table):
         """
         given, full = values or {}, self._template.copy()
         if given.keys() == self._gene_names:
-            full.update(zip(given, map(float, given.values()), strict=True))
+            full.update(given)
+            if {*map(type, given.values())} != {float}:
+                full.update(zip(given, map(float, given.values()), strict=True))
         else:
             open_ = [gene.name for gene in self.genes if gene.name not in given]
             stranger = next((name for name in given if name not in full), next(iter(given), ""))

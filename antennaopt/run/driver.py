@@ -286,8 +286,15 @@ class Driver:
         self.solver_seconds += outcome.seconds or 0.0
         self._progress.evaluated(outcome)
         self._under_way.landed[name] = outcome, None
-        self._proceed()
-        if self._signals.requested or (self.search.by_order and self._is_over() and not self._order.is_followed):
+        if self.search.by_order:
+            self._proceed()
+            if self._is_over() and not self._order.is_followed:
+                self._farm.drain()
+        else:
+            landed = self._under_way.landed  # it, then its duplicates
+            while landed:
+                self._finish(next(iter(landed)))
+        if self._signals.requested:
             self._farm.drain()
 
     def _proceed(self) -> None:
@@ -325,8 +332,9 @@ class Driver:
             self._close_block()
 
     def _evaluation(self, candidate: Candidate, values: dict[str, float], outcome: Outcome, **about: Any) -> Evaluation:
-        made = {"candidate": candidate, "values": values, "outcome": outcome}
-        return Evaluation.of(self.search, self._with.objectives, **made, **about)
+        return Evaluation.of(
+            self.search, self._with.objectives, candidate=candidate, values=values, outcome=outcome, **about
+        )
 
     def _record(self, one: Evaluation, digest: bytes) -> None:
         """Note a row of the generation, or block, under way."""

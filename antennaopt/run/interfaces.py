@@ -63,7 +63,15 @@ class Evaluation:
 
     @classmethod
     def of(
-        cls, search: Search, objectives: Sequence[Objective], *, candidate: Candidate, outcome: Outcome, **about: Any
+        cls,
+        search: Search,
+        objectives: Sequence[Objective],
+        *,
+        candidate: Candidate,
+        values: dict[str, float],
+        outcome: Outcome,
+        cached: bool = False,
+        copy_of: str | None = None,
     ) -> Evaluation:
         """Return an outcome as a search ranks it.
 
@@ -71,20 +79,24 @@ class Evaluation:
             search: Whose.
             objectives: With the constraints.
             candidate: Whose outcome it is.
+            values: Its genes decoded, SI, by name.
             outcome: With the figures of the objectives.
-            about: Other attributes.
+            cached: The outcome is copied from an equal design.
+            copy_of: Id of that design, where it is of an earlier generation.
         """
         missed = shortfalls(outcome, objectives)
         found = {
             "candidate": candidate,
+            "values": values,
             "outcome": outcome,
             "shortfalls": missed,
             "fitness": search.fitness_of(outcome.status, missed),
-            "cached": False,
+            "cached": cached,
+            "copy_of": copy_of,
             "violation": search.violation_of(missed),
             "level": search.level_of(candidate.generation),
         }
-        return owned(cls, found | about)
+        return owned(cls, found)
 
     @property
     def row(self) -> Row:
@@ -94,9 +106,14 @@ class Evaluation:
     @property
     def result(self) -> Result:
         """What a search is told of it."""
-        name, status = self.candidate.individual, self.outcome.status
-        found = {"individual": name, "shortfalls": self.shortfalls, "status": status, "cached": self.cached}
-        return owned(Result, found | {"fitness": self.fitness})
+        found = {
+            "individual": self.candidate.individual,
+            "shortfalls": self.shortfalls,
+            "status": self.outcome.status,
+            "cached": self.cached,
+            "fitness": self.fitness,
+        }
+        return owned(Result, found)
 
     @property
     def scored(self) -> Scored:

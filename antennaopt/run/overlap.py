@@ -92,6 +92,8 @@ class Overlap:
             The individual that it is for: itself, unless another one with the same design claimed it; None of an
             antenna that was sent ahead and is not claimed yet.
         """
+        if not self._in_flight and not self._names:
+            return key
         was_ahead = key in self._in_flight
         self._in_flight.discard(key)
         if was_ahead and key not in self._names:

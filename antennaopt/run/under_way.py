@@ -83,8 +83,9 @@ class UnderWay:
         jobs: list[Job] = []
         decoded = decode_all(genes := self._search.genes, [one.genome for one in candidates])
         digests = design_digests(decoded, self._search.level_of(candidates[0].generation) if candidates else 0)
+        names = [gene.name for gene in genes]
         for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
-            self._values[one.individual] = {gene.name: value for gene, value in zip(genes, row, strict=True)}
+            self._values[one.individual] = dict(zip(names, row, strict=True))
             self._digests[one.individual] = digest
         for one, digest, original in zip(candidates, digests, self._memory.designs.find(digests), strict=True):
             name, first = one.individual, self.first.get(digest)
@@ -111,7 +112,8 @@ class UnderWay:
 
     def land_followers(self, followers: Sequence[Candidate], outcome: Outcome, original: str) -> None:
         """Give individuals of the same design the outcome of the one that was solved."""
-        self.landed |= {each.individual: (outcome, original) for each in followers}
+        for each in followers:
+            self.landed[each.individual] = outcome, original
 
     def take(self, name: str) -> Landed:
         """Return an individual that landed, and forget it."""

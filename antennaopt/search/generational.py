@@ -195,9 +195,17 @@ class Generational(Search):
 
 def _newborn(generation: int, slot: int, made: Made) -> Candidate:
     genome, parents, operator = made
-    about = {"individual": individual_id(generation, slot), "generation": generation, "slot": slot}
-    bred = {"genome": genome, "parents": parents, "operator": operator, "birth": None, "bred_after": None}
-    return owned(Candidate, about | bred)
+    found = {
+        "individual": individual_id(generation, slot),
+        "generation": generation,
+        "slot": slot,
+        "genome": genome,
+        "parents": parents,
+        "operator": operator,
+        "birth": None,
+        "bred_after": None,
+    }
+    return owned(Candidate, found)
 
 
 class Genetic(Generational):
