@@ -23,7 +23,10 @@ LARGEST_BATCH = 64
 """Antennas a task of a worker without a device."""
 
 ROUNDS = 4
-"""Batches that a worker has of a generation."""
+"""Batches that a worker has of a generation; a device has more of a large one."""
+
+SHORT = 2
+"""Waves of the first batch of a large generation, and of the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +122,10 @@ def cut_into_waves(
     Args:
         jobs: All of a generation, or a part.
         device_count: Devices.
-        batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, and
-            at most four rounds, so that a batch is prepared and looked at while the one before or after is stepped.
+        batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, in
+            four rounds if there are waves enough, so that a batch is prepared and looked at while the one before or
+            after is stepped. Of large generations the first and the last rounds are of two waves: a device waits
+            while its first batch is bred and prepared, and while its last one comes back.
         wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
@@ -136,12 +141,36 @@ def cut_into_waves(
     rounds = min(max(-(-count // (device_count * wave)), 1), ROUNDS)
     rounds = max(rounds, -(-grains // (device_count * (most // grain))))
     pieces = max(min(rounds * device_count, grains), 1)
-    small, larger = divmod(grains, pieces)
-    sizes = [small + (place < larger) for place in range(pieces)]
-    found = _pieces(jobs, accumulate(grain * size for size in sizes), sent)
+    sizes = _short_at_the_ends(grains, device_count, SHORT * max(round(wave / grain), 1), most // grain)
+    found = _pieces(jobs, accumulate(grain * size for size in sizes or _alike(grains, pieces)), sent)
     if len(found) > 1 and len(found[0]) < grain and len(found[0]) + len(found[1]) <= most:
         return [found[0] + found[1], *found[2:]]  # fewer were sent before than the first batches had room for
     return found
+
+
+def _alike(count: int, pieces: int) -> list[int]:
+    """Return sizes that differ by one at most, the smaller ones last."""
+    small, larger = divmod(count, pieces)
+    return [small + (place < larger) for place in range(pieces)]
+
+
+def _short_at_the_ends(grains: int, devices: int, short: int, most: int) -> list[int]:
+    """Return the sizes of the batches of a large generation; none of one whose four rounds are short enough.
+
+    Args:
+        grains: Of the generation.
+        devices: That get as many batches each.
+        short: Grains of a device's first batch and of its last; each one before is at most twice as large.
+        most: Grains of a batch.
+    """
+    if grains < (ROUNDS + 1) * short * devices or short > most:
+        return []
+    ends, middle = [short], ROUNDS - 1
+    while grains / devices - short - sum(ends) >= 4 * middle * ends[0] and 2 * ends[0] <= most:
+        ends.insert(0, 2 * ends[0])
+    left = grains - devices * (short + sum(ends))
+    middle = max(middle, -(-left // (devices * most)))
+    return [short] * devices + _alike(left, middle * devices) + [size for size in ends for _ in range(devices)]
 
 
 def _pieces(jobs: Sequence[Job], ends: Iterable[int], sent: int) -> list[list[Job]]:

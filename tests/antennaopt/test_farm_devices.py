@@ -56,6 +56,25 @@ def test_batches_are_whole_waves_about_four_rounds_a_device():
     assert {len(batch) for batch in cut_into_waves(jobs(6), 1, 3, wave=132, most=100)} == {3}
 
 
+@pytest.mark.parametrize(
+    ("population", "devices", "waves"),
+    [(2112, 1, [2, 4, 4, 4, 2]), (4224, 1, [2, 8, 8, 8, 4, 2]), (8448, 4, [2, 4, 4, 4, 2]), (1320, 1, [2, 2, 2, 2, 2])],
+)
+def test_large_generations_begin_and_end_with_short_batches(population, devices, waves):
+    """A device waits for its first batch, and the search for the last one: each is of two waves, all are as many."""
+    sizes = [len(batch) for batch in cut_into_waves(jobs(population), devices, wave=132, most=10_000)]
+    assert sizes == [132 * size for size in waves for _ in range(devices)]
+    fewer = [len(batch) for batch in cut_into_waves(jobs(population - 5), devices, wave=132, most=10_000)]
+    assert fewer == [*sizes[:-1], sizes[-1] - 5]
+
+
+def test_short_batches_leave_no_others_larger_than_the_memory_allows():
+    sizes = [len(batch) for batch in cut_into_waves(jobs(100_000), 1, wave=132, most=3000)]
+    assert sum(sizes) == 100_000 and max(sizes) <= 3000
+    assert (sizes[0], sizes[-4:]) == (264, [2112, 1056, 528, 208])
+    assert max(len(batch) for batch in cut_into_waves(jobs(4000), 1, wave=132, most=140)) == 132
+
+
 def test_a_generation_is_the_same_work_for_every_device():
     """2,110 antennas by sevens on four devices: four batches each, of 302 sevens in all 75 or 76 a device.
 
