@@ -345,7 +345,7 @@ class Driver:
     def _close_block(self) -> None:
         """Hand a full generation, or block, over to be stored with the state after it."""
         number, now = self.search.generation - 1, self._clock()
-        block = sorted(self._block.values(), key=lambda one: one.candidate.slot)
+        block = list(self._block.values())
         seconds = now - self._began
         self._block, self._under_way.partial, self._began = {}, {}, now
         refuse_failures(self._store, number, block)

@@ -111,15 +111,26 @@ class KnownDesigns:
         self._high, self._rest = np.insert(self._high, at, high[order]), np.insert(self._rest, at, rest[order])
 
 
+def by_slot(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+    """Return a generation in the order of slots."""
+    return sorted(evaluations, key=lambda one: one.candidate.slot)
+
+
 class StepCounts:
     """How many time steps antennas took until they had settled, and a guess of how many others will take."""
 
     def __init__(self) -> None:
         self._known: list[tuple[tuple[float, ...], int]] = []
+        self._latest: Sequence[Evaluation] = ()
 
     def learn(self, evaluations: Sequence[Evaluation]) -> None:
-        """Take the antennas of a generation in place of those before."""
-        known = [(one.candidate.genome, one.outcome.steps) for one in evaluations if one.outcome.steps]
+        """Take the antennas of a generation in place of those before; they are looked at when the next is guessed."""
+        self._latest = evaluations
+
+    def _look(self) -> None:
+        """Look at the antennas of the last generation that were not looked at yet."""
+        latest, self._latest = by_slot(one for one in self._latest if one.outcome.steps), ()
+        known = [(one.candidate.genome, one.outcome.steps) for one in latest]
         self._known = known[:MOST_COMPARED] or self._known
 
     def most_first(self, names: Sequence[str], genomes: Sequence[Sequence[float]]) -> list[str]:
@@ -133,6 +144,7 @@ class StepCounts:
             names: Of the antennas.
             genomes: Theirs, shape (antennas, genes).
         """
+        self._look()
         if not self._known or len(names) < 2:
             return list(names)
         known = np.array([genome for genome, _ in self._known], dtype=np.float32)
@@ -278,13 +290,13 @@ def refuse_failures(store: Store, number: int, evaluations: Sequence[Evaluation]
     Raises:
         TooManyFailuresError: More than half are the farm's fault, or nothing of the first generation is `ok`.
     """
-    statuses = Counter(one.outcome.status for one in evaluations)
+    statuses = Counter([one.outcome.status for one in evaluations])
     lost = sum(count for status, count in statuses.items() if status not in REPEATABLE)
     nothing_ok = number == 0 and evaluations and not statuses["ok"]
     if not nothing_ok and lost <= MOST_FAILED * len(evaluations):
         return
     failed = [one.outcome for one in evaluations if not one.outcome.ok]
-    store.write_generation(number, evaluations)
+    store.write_generation(number, by_slot(evaluations))
     alike = Counter((one.status, same_fault(_reason(one))) for one in failed)
     (status, fault), count = alike.most_common(1)[0]
     reason = next(_reason(one) for one in failed if (one.status, same_fault(_reason(one))) == (status, fault))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
-from antennaopt.run.memory import Memory, generation_report
+from antennaopt.run.memory import Memory, by_slot, generation_report
 from antennaopt.run.unmet import Unmet
 from antennaopt.search import Search
 from antennaopt.solve.outcome import Outcome
@@ -23,7 +23,7 @@ class Saving:
         self._unsaved: tuple[Sequence[Evaluation], int, float] | None = None
 
     def hold(self, block: Sequence[Evaluation], number: int, seconds: float) -> None:
-        """Hold a full generation, or block, and the seconds that it took, until `save` stores them."""
+        """Hold a full generation, or block, in any order, and the seconds that it took, until `save` stores them."""
         self._unsaved = block, number, seconds
 
     def save(self, run_seconds: float) -> None:
@@ -31,7 +31,8 @@ class Saving:
         unsaved, self._unsaved = self._unsaved, None
         if unsaved is None:
             return
-        block, number, seconds = unsaved
+        held, number, seconds = unsaved
+        block = by_slot(held)
         report = generation_report(self._search, number, block, seconds)
         self._memory.keep(block)
         self._store.write_generation(report.generation, block)

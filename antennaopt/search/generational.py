@@ -12,7 +12,16 @@ from typing import Any
 
 from antennaopt.search.base import Made, Search
 from antennaopt.search.candidate import Candidate, Result, Scored, individual_id
-from antennaopt.search.operators import Draws, Individual, contestants, seeded, tournament, uniform_genome, vary
+from antennaopt.search.operators import (
+    Draws,
+    Individual,
+    contestants,
+    seeded,
+    tournament,
+    uniform_genome,
+    vary,
+    winners,
+)
 from antennaopt.search.restart import RESTARTED
 from antennaopt.unchecked import owned
 
@@ -221,15 +230,17 @@ class Genetic(Generational):
     def breed(self, count: int) -> Iterator[Made]:
         """Return children of pairs of parents."""
         settings = self.settings
-        pool = [Individual.from_scored(one) for one in self.population]
         if settings.overlap:
+            pool = [Individual.from_scored(one) for one in self.population]
             made, self._ahead = {} if self._ahead is None else self._ahead.made, None
             for place in range(-(-count // 2)):
                 draws: Draws = self._draws  # type: ignore[assignment] - those of a generation that is bred
                 yield from made.get(place) or self._of_pair(place, pool, draws)
             return
-        parents = tournament(pool, count + count % 2, settings.tournament_size)
-        for one, other in zip(parents[::2], parents[1::2], strict=True):
+        population = self.population
+        places = winners([-one.fitness for one in population], count + count % 2, settings.tournament_size)
+        for place, another in zip(places[::2], places[1::2], strict=True):
+            one, other = Individual.from_scored(population[place]), Individual.from_scored(population[another])
             yield from vary(one, other, settings.crossover, settings.mutation)
 
     def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:

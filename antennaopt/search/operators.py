@@ -225,6 +225,13 @@ def tournament(population: Sequence[Individual], count: int, size: int) -> list[
     return [meeting[max(range(first, first + size), key=standings.__getitem__)] for first in firsts]
 
 
+def winners(standings: Sequence[float], count: int, size: int) -> list[int]:
+    """Return the places of the parents that `tournament` selects of a population with these standings."""
+    drawn = np.array(contestants(len(standings), count * size)).reshape(count, size)
+    best = np.argmax(np.array(standings)[drawn], axis=1)  # of equal ones the first
+    return drawn[np.arange(count), best].tolist()
+
+
 def contestants(among: int, count: int) -> list[int]:
     """Draw `count` places in a population of `among`, with replacement, as `random.choice` does."""
     draw, bits, places = random.getrandbits, among.bit_length(), []

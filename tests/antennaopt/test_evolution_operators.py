@@ -26,6 +26,7 @@ from antennaopt.search.operators import (
     tournament,
     two_point,
     vary,
+    winners,
 )
 from antennaopt.settings import CROSSOVERS, MUTATIONS
 
@@ -105,6 +106,18 @@ def test_a_copy_of_a_parent_is_mutated_in_one_gene():
             assert sum(a != b for a, b in zip(child, one, strict=True)) == 1
             assert parents == ("g0000-s000",)
             assert operator == "simulated_binary+polynomial"
+
+
+def test_winners_are_those_of_tournaments():
+    """Also where several stand alike: the one that was drawn first wins."""
+    draw = random.Random(3)
+    for size in (1, 2, 3, 7):
+        pool = [Individual([0.0], f"g0000-s{slot:03d}", float(draw.randrange(5))) for slot in range(23)]
+        with seeded(size, 1):
+            selected = tournament(pool, 40, size)
+        with seeded(size, 1):
+            places = winners([one.standing for one in pool], 40, size)
+        assert [pool[place].individual for place in places] == [one.individual for one in selected]
 
 
 def test_seeding_gives_the_same_draws_and_leaves_the_global_generators_alone():

@@ -226,8 +226,10 @@ def test_those_that_will_take_the_most_steps_are_sent_first():
 def test_the_guess_of_steps_follows_the_nearest_known_antennas():
     counts = StepCounts()
     assert counts.most_first(["a", "b"], [[0.1], [0.9]]) == ["a", "b"], "nothing is known"
-    known = [SimpleNamespace(candidate=SimpleNamespace(genome=(one,)), outcome=SimpleNamespace(steps=steps))
-             for one, steps in ((0.0, 100), (0.5, 300), (1.0, 200), (0.5, None))]  # fmt: skip
+    known = [
+        SimpleNamespace(candidate=SimpleNamespace(genome=(one,), slot=slot), outcome=SimpleNamespace(steps=steps))
+        for slot, (one, steps) in enumerate(((0.0, 100), (0.5, 300), (1.0, 200), (0.5, None)))
+    ]
     counts.learn(known)
     asked = {"near the first": (0.05,), "the second itself": (0.5,), "near the last": (0.97,)}
     assert counts.most_first([*asked], [*asked.values()]) == ["the second itself", "near the last", "near the first"]
