@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fdtd.yee.microstrip import LinePort
     from fdtd.yee.scene import Block, Dielectric, GuidePort, LumpedPort, Scene, Sheet, Tube
     from fdtd.yee.simulation import Hooks, Solution, Stepper, solve, solve_batch
+    from fdtd.yee.symmetry import halved
 
 _HOMES = {
     "circuit": ("CircuitSolution", "solve_circuit"),
@@ -36,12 +37,13 @@ _HOMES = {
     "microstrip": ("LinePort",),
     "scene": ("Block", "Dielectric", "GuidePort", "LumpedPort", "Scene", "Sheet", "Tube"),
     "simulation": ("Hooks", "Solution", "Stepper", "solve", "solve_batch"),
+    "symmetry": ("halved",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "FACES", "Block", "CircuitSolution", "Dielectric", "Grid", "GuidePort", "Hooks", "LinePort", "LumpedPort", "Scene",
-    "Sheet", "Solution", "Stepper", "Tube", "layout", "solve", "solve_batch", "solve_circuit",
+    "Sheet", "Solution", "Stepper", "Tube", "halved", "layout", "solve", "solve_batch", "solve_circuit",
 ]  # fmt: skip
 
 

@@ -310,7 +310,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
     pairs = [pair for pair in wishes.stairs[axis] if low <= pair[0] and pair[1] <= high]
     anchors = _distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
-    places = sorted([*hard, *(place for place, _ in edges)])
+    places = _with_images([*hard, *(place for place, _ in edges)], scene, axis, (low, high))
     for place, side in edges:
         gap = min(abs(place - other) for other in places if other != place)
         cell = min(wishes.cell, gap / wishes.between)
@@ -346,6 +346,16 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         if low < place < high and near > (_RIM if place in rims else _ROOM) * wishes.cell:
             anchors.append(place)
     return _through(anchors, spans, pairs, 1e-9 * wishes.cell)
+
+
+def _with_images(places: list[float], scene: Scene, axis: int, ends: tuple[float, float]) -> list[float]:
+    """Return places with their images in walls that are symmetry planes; there is nothing in such a plane itself."""
+    found = list(places)
+    for end, side in zip(ends, "-+", strict=True):
+        if f"{'xyz'[axis]}{side}" in (*scene.magnetic_faces, *scene.mirror_faces):
+            found = [one for one in found if one != end]
+            found += [2 * end - one for one in found]
+    return found
 
 
 def _edges(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int]]:

@@ -259,7 +259,8 @@ def plane_of(grid: Grid, axis: int, place: float, name: str) -> int:
 def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     """Return a port's edges on a lattice.
 
-    A single column takes the nearest line at which both its ends touch metal, at most two lines away.
+    A single column takes the nearest line at which both its ends touch metal, at most two lines away. In a symmetry
+    plane it stays in it.
 
     Raises:
         ConfigError: An end lies between lattice planes or touches no metal, metal is in the way, or a pin has several
@@ -279,8 +280,7 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     total = sum(width[0][one] for one in places[0]) * sum(width[1][one] for one in places[1])
     share = 1
     for at, axis in enumerate((first, second)):
-        for side, end in (("-", 0), ("+", grid.counts[axis])):
-            share *= 2 if f"{'xyz'[axis]}{side}" in grid.magnetic and end in places[at] else 1
+        share *= 2 ** sum(_on_magnetic_wall(grid, axis, int(one)) for one in places[at])
     points, lengths, conductances, weights = [], [], [], []
     step = np.diff(grid.planes[along])
     for two in places[1]:
@@ -335,7 +335,9 @@ def _nearest_on_metal(
     along = "xyz".index(port.axis)
     first, second = (axis for axis in range(3) if axis != along)
     ranges = [
-        range(max(0, at - _REACH), min(grid.counts[axis], at + _REACH) + 1)
+        range(at, at + 1)  # a column off a symmetry plane would be two ports
+        if _on_magnetic_wall(grid, axis, at)
+        else range(max(0, at - _REACH), min(grid.counts[axis], at + _REACH) + 1)
         for axis, at in zip((first, second), near, strict=True)
     ]
     middles = [port.span("xyz"[axis])[0] for axis in (first, second)]
@@ -349,6 +351,12 @@ def _nearest_on_metal(
         if all(_touches(metal, along, level, column, beyond) for level, beyond in zip(levels, (-1, 0), strict=True)):
             return [np.array([i]), np.array([j])]
     return [np.array([near[0]]), np.array([near[1]])]
+
+
+def _on_magnetic_wall(grid: Grid, axis: int, plane: int) -> bool:
+    """Return whether a plane along an axis is a magnetic wall, a symmetry plane."""
+    name = "xyz"[axis]
+    return any(plane == end and f"{name}{side}" in grid.magnetic for side, end in (("-", 0), ("+", grid.counts[axis])))
 
 
 def _touches(metal: np.ndarray, along: int, level: int, column: dict[int, int], beyond: int) -> bool:
