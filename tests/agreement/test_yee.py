@@ -22,6 +22,7 @@ TOLERANCE = {"float64": 5e-14, "float32": 2e-5}
 CASES = {
     "layers all round, lossy": {"counts": (27, 23, 21), "layers": (5, 6, 4, 5, 5, 4), "magnetic": ()},
     "magnetic walls": {"counts": (45, 12, 13), "layers": (0, 0, 3, 3, 0, 3), "magnetic": ("x-", "x+", "z-")},
+    "half of an antenna": {"counts": (26, 15, 16), "layers": (4, 3, 0, 4, 3, 4), "magnetic": ("y-",)},
     "closed": {"counts": (12, 13, 14), "layers": (0,) * 6, "magnetic": ()},
     "layers as thick as may be": {"counts": (40, 14, 12), "layers": (15, 15, 2, 3, 0, 2), "magnetic": ("z-",)},
 }

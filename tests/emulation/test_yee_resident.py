@@ -44,6 +44,7 @@ OTHER_SHAPE = {"warps": 5, "rows": 5, "held_z": 3}
         ("layers all round, lossy", "float32", {"warps": 6, "rows": 4}),
         ("layers all round, lossy", "float64", {"warps": 8, "rows": 3, "held_z": 5, "keep_media": 0}),
         ("magnetic walls", "float64", {"warps": 4, "rows": 4}),
+        ("half of an antenna", "float32", {"warps": 4, "rows": 4}),
         ("closed", "float32", {"warps": 2, "rows": 7}),
         ("closed", "float32", {"warps": 7, "rows": 2, "planes": 1}),
         ("layers all round, lossy", "float32", {"warps": 4, "rows": 6, "planes": 3}),

@@ -50,6 +50,13 @@ def chained(
             WALLS, "float64", (1, 0, 2), {"columns": 3, "planes": 2, "warps": 8, "rows": 6}, marks=pytest.mark.slow
         ),
         pytest.param(
+            "half of an antenna",
+            "float32",
+            (0, 2, 1),
+            {"columns": 2, "planes": 2, "warps": 4, "rows": 4},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             LAYERS, "float64", UNTURNED, {"columns": 3, "planes": 2, "warps": 6, "rows": 4}, marks=pytest.mark.slow
         ),
     ],
