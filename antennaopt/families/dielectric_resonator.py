@@ -96,10 +96,11 @@ def _board(design: Mapping[str, float]) -> Board:
             rods=rods,
             port=port,
             measures=(*measures, *measures_of_slot(design, face)),
+            symmetric=True,
         )
     ground = Sheet(name="ground", z=0.0, rectangles=(face,))
     port, own = _pin(design, face)
-    return Board(sheets=(ground,), slabs=slabs, rods=rods, port=port, measures=(*measures, *own))
+    return Board(sheets=(ground,), slabs=slabs, rods=rods, port=port, measures=(*measures, *own), symmetric=True)
 
 
 def _pin(design: Mapping[str, float], face: Rectangle) -> tuple[Port, tuple[Measure, ...]]:

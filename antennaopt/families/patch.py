@@ -77,7 +77,13 @@ def _board(design: Mapping[str, float]) -> Board:
         what="probe" if word == PROBE else "line",
         radius=design.get("feed.radius", 0.0),
     )
-    return Board(sheets=(ground, top), slabs=(slab,), port=port, measures=_measures(design, word, face))
+    return Board(
+        sheets=(ground, top),
+        slabs=(slab,),
+        port=port,
+        measures=_measures(design, word, face),
+        symmetric=LINE_OFFSET.name not in design,
+    )
 
 
 def _top(design: Mapping[str, float], word: int) -> tuple[Rectangle, ...]:

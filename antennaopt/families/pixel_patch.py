@@ -194,6 +194,7 @@ def _board(design: Mapping[str, float]) -> Board:
             radius=design.get("feed.radius", 0.0),
         ),
         measures=_measures(design, face),
+        symmetric=round(design.get("pixels.mirror", NONE)) != NONE,
     )
 
 

@@ -208,6 +208,9 @@ class Board:
         tubes: Of metal.
         port: Where it is fed.
         measures: What a drawing gives the lengths of.
+        symmetric: Whether the plane y = 0 is one of symmetry, so that a half of the antenna is solved. It goes by what
+            a file gives, never by the value of a gene: all antennas of a search have equal lattices. A board fed by a
+            guide has a quarter solved, and need not name it.
     """
 
     sheets: tuple[Sheet, ...]
@@ -216,6 +219,7 @@ class Board:
     rods: tuple[Cylinder, ...] = ()
     tubes: tuple[Tube, ...] = ()
     measures: tuple[Measure, ...] = ()
+    symmetric: bool = False
 
     @property
     def metal(self) -> tuple[Sheet, ...]:

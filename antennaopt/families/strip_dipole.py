@@ -60,7 +60,7 @@ def _board(design: Mapping[str, float]) -> Board:
         gap=2 * gap,
         what="gap",
     )
-    return Board(sheets=tuple(sheets), slabs=(), port=port, measures=tuple(measures))
+    return Board(sheets=tuple(sheets), slabs=(), port=port, measures=tuple(measures), symmetric=True)
 
 
 def _size(designs: Designs) -> tuple[np.ndarray, np.ndarray]:

@@ -121,7 +121,7 @@ def _ready(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _A
     identity = None if known is None else known.identity(board)
     if known is not None and identity is not None and known.has(identity):
         return Outcome(status=KNOWN, stepping_seconds=0.0, identity=identity, origin="cells")
-    scene = scene_of(board, plan.design_frequency, plan.frequencies)
+    scene = scene_of(board, plan.design_frequency, plan.frequencies, whole=plan.whole)
     try:
         return _Waiting(scene=scene, grid=grid_of(plan, scene), identity=identity)
     except ConfigError as error:

@@ -18,7 +18,7 @@ from antennaopt.families.spatial import Tube as Walls
 from antennaopt.quantities import format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError
-from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, layout
+from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, halved, layout
 from fdtd.yee.mesh import check_inside
 from fdtd.yee.scene import te10_band
 
@@ -28,6 +28,7 @@ LARGEST = 3.0
 """Largest cells in the densest medium over those at edges, where `solver.cell` is given."""
 STRIPS = 40
 """Rectangles along x that a cylinder is made of; their faces fall between lattice planes, where media are averaged."""
+_NEWER = ("between", "parts", "whole")
 _STEEPEST = 0.25
 """Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
 PERIODS = 150
@@ -52,6 +53,8 @@ class YeePlan:
         time_step: Of that antenna, s.
         precision: "float32" or "float64".
         between: Cells between two edges of metal, at least; edges closer than that have smaller cells than `cell`.
+        parts: How many parts like the one on the lattice the antenna has: 2 where a half is solved, 4 for a quarter.
+        whole: Whether boards that are symmetric about y = 0 are solved whole all the same, to compare.
     """
 
     frequencies: tuple[float, ...]
@@ -66,6 +69,8 @@ class YeePlan:
     time_step: float
     precision: str
     between: float = 3.0
+    parts: int = 1
+    whole: bool = False
 
     @property
     def memory_bytes(self) -> int:
@@ -84,8 +89,8 @@ class YeePlan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> YeePlan:
-        """Return the plan that `to_dict` wrote; other keys are left out. Plans before `between` had its default."""
-        own = {name: data[name] for name in cls.__dataclass_fields__ if name in data or name != "between"}
+        """Return the plan that `to_dict` wrote; other keys are left out. Older plans have defaults for newer keys."""
+        own = {name: data[name] for name in cls.__dataclass_fields__ if name in data or name not in _NEWER}
         return cls(**{**own, "frequencies": tuple(data["frequencies"]), "shape": tuple(data["shape"])})
 
     def within(self, max_steps: int | None) -> YeePlan:
@@ -95,7 +100,7 @@ class YeePlan:
     @property
     def deciding(self) -> dict[str, Any]:
         """What decides an antenna's numbers; the shape of the largest one does not."""
-        return {name: value for name, value in asdict(self).items() if name not in ("shape", "time_step")}
+        return {name: value for name, value in asdict(self).items() if name not in ("shape", "time_step", "parts")}
 
 
 def plan(
@@ -105,6 +110,7 @@ def plan(
     solver: SolverSettings | Mapping[str, Any],
     *,
     halving: YeePlan | None = None,
+    whole: bool = False,
 ) -> YeePlan:
     """Choose cell and steps for every antenna between two designs.
 
@@ -115,6 +121,7 @@ def plan(
         solver: The experiment's settings, or a table of them.
         halving: The plan whose cells at edges these settings halve. Between close edges cells are then halved too,
             and none is coarser than in that plan.
+        whole: See `YeePlan`.
 
     Raises:
         ConfigError: Nothing fits, or one antenna alone does not fit its cells.
@@ -135,10 +142,11 @@ def plan(
         shape=(1, 1, 1),
         time_step=1.0,
         precision=settings.precision,
+        whole=whole,
     )
     if halving is not None:
         density = max(density, halving.cells_per_wavelength)
-        made = replace(made, cells_per_wavelength=density, between=2 * halving.between)
+        made = replace(made, cells_per_wavelength=density, between=2 * halving.between, whole=halving.whole)
     if lower == upper:
         grids = [_fitting(made, known, upper)]
     else:
@@ -148,7 +156,7 @@ def plan(
     shortest_step = min(grid.dt for grid in grids)
     steps = settings.max_steps or math.ceil(PERIODS / min(settings.frequencies) / shortest_step)
     nx, ny, nz = (int(count) for count in largest.counts)
-    return replace(made, max_steps=steps, shape=(nx, ny, nz), time_step=float(largest.dt))
+    return replace(made, max_steps=steps, shape=(nx, ny, nz), time_step=float(largest.dt), parts=largest.copies)
 
 
 def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid:
@@ -164,7 +172,7 @@ def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid
     fault = f"a {family.name} is a body of revolution" if board is None else port_fault(plan, board)
     if board is None or fault:
         raise ConfigError(fault)
-    return grid_of(plan, scene_of(board, plan.design_frequency, plan.frequencies))
+    return grid_of(plan, scene_of(board, plan.design_frequency, plan.frequencies, whole=plan.whole))
 
 
 def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, float]]) -> list[Grid]:
@@ -223,16 +231,21 @@ def _apart(guide: Guide, frequencies: Sequence[float]) -> float:
     return math.pi / sum(_phase_constant(guide, one) for one in (min(frequencies), max(frequencies)))
 
 
-def scene_of(board: Board, design_frequency: float, frequencies: Sequence[float] = ()) -> Scene:
-    """Return a board as the solver takes it: all faces open, loss as conductivity at the design frequency.
+def scene_of(board: Board, design_frequency: float, frequencies: Sequence[float] = (), *, whole: bool = False) -> Scene:
+    """Return a board as the solver takes it, loss as conductivity at the design frequency.
 
-    A board fed by a guide has two planes of symmetry: the quarter x >= 0, y >= 0 stands next to an electric wall, which
-    E is normal to, and a magnetic one.
+    All faces are open, unless it is symmetric: then the half y >= 0 stands next to a magnetic wall. A board fed by a
+    guide has two planes of symmetry: the quarter x >= 0, y >= 0 stands next to an electric wall, which E is normal to,
+    and a magnetic one.
 
     Args:
         board: One antenna.
         design_frequency: Hz.
         frequencies: Hz, for which a port in a guide has its planes; default is the design frequency alone.
+        whole: Whether to return all of a symmetric board that no guide feeds.
+
+    Raises:
+        ConfigError: The board says that it is symmetric, and is not.
     """
     from scipy.constants import epsilon_0
 
@@ -265,12 +278,13 @@ def scene_of(board: Board, design_frequency: float, frequencies: Sequence[float]
         )
     if port.pin > port.z[1]:
         blocks.append(Block(x=(port.x, port.x), y=(port.y, port.y), z=(port.z[1], port.pin)))
-    return Scene(
+    scene = Scene(
         blocks=tuple(blocks),
         sheets=tuple(Sheet(z=sheet.z, x=one.x, y=one.y) for sheet in board.sheets for one in sheet.rectangles),
         port=_lumped(port),
         open_faces=FACES,
     )
+    return halved(scene) if board.symmetric and not whole else scene
 
 
 def _endless(tube: Walls) -> Tube:

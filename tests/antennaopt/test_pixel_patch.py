@@ -150,9 +150,9 @@ def test_size_is_that_of_the_whole_grid(tmp_path):
 
 
 def test_all_metal_is_a_patch_to_the_bit(tmp_path):
-    """A grid without air is the rectangle of the family `patch`: the same lattice, the same numbers."""
+    """A grid without air is the rectangle of the family `patch`: the same lattice of a half, the same numbers."""
     found = []
-    whole = (GRID + ",\n".join(ROWS) + "]", f"{PATCH}\ncolumns = 4\nrows = 4\nmetal = 1")
+    whole = (GRID + ",\n".join(ROWS) + "]", f'{PATCH}\ncolumns = 4\nrows = 4\nmirror = "y"\nmetal = 1')
     for text in (changed(whole, ('offset = "6 mm"', 'offset = "4 mm"'), text=PIXELS), PROBE):
         outcome = solved_alone(loaded(text, tmp_path), fields=False)
         found.append((outcome.s11, outcome.metrics))

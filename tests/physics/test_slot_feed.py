@@ -107,7 +107,7 @@ def test_it_faces_up_with_e_along_x(measured: Callable[..., float]) -> None:
 
 def upside_down() -> tuple[yee.Scene, yee.LinePort]:
     """The cylinder with ground, substrate and line from x = -infinity, turned so that the line is above its ground."""
-    scene = scene_of(board_of(SLOT_FED_CYLINDER), 5.3e9)
+    scene = scene_of(board_of(SLOT_FED_CYLINDER), 5.3e9, whole=True)
     source, planes = -34e-3, (-28e-3, -23e-3, -18e-3)
     blocks = []
     for block in scene.blocks:
