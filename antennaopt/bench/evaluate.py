@@ -39,7 +39,8 @@ def bench_evaluate(
     """Time batches of one antenna's copies as a search solves them, on one core or one device.
 
     A device gets several batches, as many at a time as in a study: while two are stepped another is prepared. Antennas
-    in space come from as many processes as share it in a study.
+    in space come from as many processes as share it in a study. One of which a half is solved is timed whole first, so
+    that the lattice stays that of earlier versions.
 
     Args:
         experiment: From `load_antenna`.
@@ -48,23 +49,36 @@ def bench_evaluate(
         repeat: Timings, of which the median.
 
     Returns:
-        One row: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna (`rasterise`, `step`, `transform`,
-        `rest`; on a device also `wait`, and there they overlap), `stepping_share` of the wall time and
-        `cell_steps_per_s` while stepping, and the device, grid, steps, batch and `processes`. Steps of several
-        processes overlap: then the share is None, and the rate is by the wall time.
+        One row, or two, of the whole and its half: `antennas_per_s` (median), `spread`, `stage_seconds` an antenna
+        (`rasterise`, `step`, `transform`, `rest`; on a device also `wait`, and there they overlap), `stepping_share` of
+        the wall time and `cell_steps_per_s` while stepping, and the device, grid, `parts` like it of an antenna in
+        space, steps, batch and `processes`. Steps of several processes overlap: then the share is None, and the rate is
+        by the wall time.
 
     Raises:
         DeviceError: There is no device, or too little memory on it for one antenna.
         Unsuitable: The device cannot step this antenna.
     """
     design = experiment.design()
-    family = experiment.family
-    made = _planned(experiment, design)
+    made = [_planned(experiment, design)]
+    if made[0].get("parts") == 2:  # a quarter has no whole to compare with
+        made.insert(0, _planned(experiment, design, whole=True))
+    return [_row(experiment, design, one, backend, batch, repeat) for one in made]
+
+
+def _row(
+    experiment: Experiment,
+    design: Mapping[str, float],
+    made: dict[str, Any],
+    backend: str,
+    batch: int | None,
+    repeat: int,
+) -> dict[str, Any]:
     about = _place(made, backend)
     processes = device.processes_a_device(made, 1) if backend == "cuda" else 1
     size = batch or -(-about.pop("batch") // processes)
     batches = [[design] * size] * (_BATCHES if backend == "cuda" else 1)
-    with _Timed(processes, family, made, backend) as timed:
+    with _Timed(processes, experiment.family, made, backend) as timed:
         timed(batches[:BATCHES_AT_A_TIME], _WARM)  # compile, and take the memory
         timings = [timed(batches) for _ in range(repeat)]
     count = size * len(batches) * processes
@@ -73,29 +87,28 @@ def bench_evaluate(
     middle, spread = typical(seconds)
     stage = {name: statistics.median(one[name] for one in stages) for name in stages[0]}
     stepping = stage["step"] if processes == 1 else middle
-    return [
-        {
-            "stencil": "bor" if experiment.kind.spatial is None else "yee3d",
-            **{name: value for name, value in about.items() if name != "batch"},
-            "backend": backend,
-            "dtype": made["precision"],
-            "shape": shape_of(made),
-            "batch": size,
-            "processes": processes,
-            "steps": timings[-1][2],
-            "antennas_per_s": 1 / middle,
-            "spread": spread,
-            "stepping_share": stage["step"] / middle if processes == 1 else None,
-            "cell_steps_per_s": cell_count(made) * timings[-1][2] / stepping,
-            "stage_seconds": stage,
-        }
-    ]
+    return {
+        "stencil": "bor" if experiment.kind.spatial is None else "yee3d",
+        **{name: value for name, value in about.items() if name != "batch"},
+        "backend": backend,
+        "dtype": made["precision"],
+        "shape": shape_of(made),
+        **({"parts": made["parts"]} if "parts" in made else {}),
+        "batch": size,
+        "processes": processes,
+        "steps": timings[-1][2],
+        "antennas_per_s": 1 / middle,
+        "spread": spread,
+        "stepping_share": stage["step"] / middle if processes == 1 else None,
+        "cell_steps_per_s": cell_count(made) * timings[-1][2] / stepping,
+        "stage_seconds": stage,
+    }
 
 
-def _planned(experiment: Experiment, design: Mapping[str, float]) -> dict[str, Any]:
+def _planned(experiment: Experiment, design: Mapping[str, float], **options: bool) -> dict[str, Any]:
     """Return the plan of one antenna; one in space takes 8,000 steps, whatever its energy, to whole looks."""
     settings = experiment.solver.settings.in_a_search()
-    made = planner_of(experiment.kind)(experiment.kind, design, design, settings)
+    made = planner_of(experiment.kind)(experiment.kind, design, design, settings, **options)
     if isinstance(made, YeePlan):
         return replace(made, max_steps=_STEPS, decay_db=_NEVER_DB).to_dict()
     return replace(made, losses=False).to_dict()

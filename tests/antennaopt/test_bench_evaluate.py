@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -82,3 +83,17 @@ def test_parts_of_several_processes_are_one_timing(monkeypatch):
     monkeypatch.setattr(bench, "get_context", lambda _: SimpleNamespace(Manager=lambda: manager))
     with bench._Timed(2, "patch", {}, "cuda") as timed:
         assert timed([[{}]]) == (2.0, {"step": 6.0, "rest": 2.0}, 77)
+
+
+def test_a_patch_is_timed_whole_on_the_fixed_lattice_and_as_its_half(monkeypatch):
+    """The lattice of earlier versions stays: 64 x 64 x 32 cells. Studies solve half of them."""
+
+    def evaluate(family, designs, plan, *, backend, options):
+        options.stages["step"] = 1.0
+        return [{"status": "ok", "steps": 77}] * len(designs)
+
+    monkeypatch.setattr(bench, "evaluator_of", lambda family: evaluate)
+    file = Path(__file__).parents[2] / "experiments" / "reference_patch.toml"
+    whole, half = bench.bench_evaluate(load_antenna(file, []), backend="cpu", batch=1, repeat=1)
+    assert (whole["shape"], whole["parts"]) == ([64, 64, 32], 1)
+    assert (half["shape"], half["parts"]) == ([64, 32, 32], 2)
