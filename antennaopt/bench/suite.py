@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 Row = dict[str, Any]
-Solved = tuple[str, list[float]]
-"""Status and shortfalls of an antenna."""
+Solved = tuple[str, list[float], list[list[float]]]
+"""Status, shortfalls and misses of an antenna."""
 
 PROBLEMS = ("dual_mode_horn", "quickstart", "ka_band_lens", "spline_horn", "corrugated_horn", "shaped_lens")
 """Files of `antennaopt/bench/frozen`, by number of genes but for the one with whole numbers and choices."""
@@ -184,7 +184,7 @@ class Running:
         count, best = self._search.evaluations, self.history[-1][1] if self.history else None
         results = [
             Result(individual=one.individual, status=self._found[digest][0], shortfalls=self._found[digest][1],
-                   cached=cached)
+                   misses=self._found[digest][2], cached=cached)
             for one, digest, cached in self._asked
         ]  # fmt: skip
         self._asked = []
@@ -257,7 +257,9 @@ class Crowd:
     def _landed(self, digest: str, outcome: Outcome) -> list[int]:
         """Note an outcome; return the searches whose generation is complete with it."""
         outcome = self._figured(outcome, self._values.pop(digest))
-        solved = outcome.status, shortfalls(outcome, self._task.experiment.goals)
+        goals = self._task.experiment.goals
+        missed = shortfalls(outcome, goals)
+        solved = outcome.status, missed, [one.misses(outcome) for one in goals] if missed else []
         self.solved, self.device = self.solved + 1, outcome.device
         if outcome.status in REPEATABLE:
             self._solved[digest] = solved

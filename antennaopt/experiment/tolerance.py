@@ -234,9 +234,13 @@ def check_tolerance(experiment: Experiment) -> None:
 def _check_samples(experiment: Experiment, tolerance: Tolerance) -> None:
     """Refuse samples in a search that cannot take them."""
     algorithm, samples = experiment.evolution.algorithm, f"tolerance.samples = {tolerance.samples}"
-    if ALGORITHMS[algorithm].front or algorithm == "steady_state":
-        front = "ranks by several numbers, and a yield is one"
-        why = front if ALGORITHMS[algorithm].front else "has no generations, in which samples are taken by rank"
+    others = {
+        "steady_state": "has no generations, in which samples are taken by rank",
+        "surrogate": "predicts figures of the design itself",
+    }
+    front = "ranks by several numbers, and a yield is one" if ALGORITHMS[algorithm].front else None
+    why = others.get(algorithm, front)
+    if why is not None:
         refuse(f'{samples} and evolution.algorithm = "{algorithm}", which {why}, exclude each other; use "ga"')
 
 

@@ -47,6 +47,7 @@ class Evaluation:
         level: Of the cells that it was solved on, 0 the coarsest.
         nominal_fitness: In a search with samples that of the design itself; else None.
         samples: Made copies that `fitness` is of; empty where that is the design's own.
+        misses: As `Result` has them; they are not stored.
     """
 
     candidate: Candidate
@@ -60,6 +61,7 @@ class Evaluation:
     level: int = 0
     nominal_fitness: float | None = None
     samples: tuple[MadeCopy, ...] = ()
+    misses: Sequence[Sequence[float]] = ()
 
     @classmethod
     def of(
@@ -96,6 +98,8 @@ class Evaluation:
             "violation": search.violation_of(missed),
             "level": search.level_of(candidate.generation),
         }
+        if search.wants_misses and missed:
+            found["misses"] = [one.misses(outcome) for one in objectives]
         return owned(cls, found)
 
     @property
@@ -112,6 +116,7 @@ class Evaluation:
             "status": self.outcome.status,
             "cached": self.cached,
             "fitness": self.fitness,
+            "misses": self.misses,
         }
         return owned(Result, found)
 

@@ -37,6 +37,7 @@ class Search(ABC):
 
     Attributes:
         by_order: Whether the order of completion decides what is bred, so that a driver has to record it.
+        wants_misses: Whether `Result.misses` is of use to it.
         settings: Of the search.
         genes: What a genome stands for, in order.
         seed: At least 0.
@@ -57,6 +58,7 @@ class Search(ABC):
 
     by_order: ClassVar[bool] = False
     counts_restarts: ClassVar[bool] = False
+    wants_misses: ClassVar[bool] = False
     hypervolume: float | None = None
     reference: tuple[float, ...] | None = None
 

@@ -262,6 +262,8 @@ class Result:
         status: Of the outcome.
         cached: The outcome was copied from an earlier duplicate; it does not count as an evaluation.
         fitness: Where it is known, as over samples; None for that of the shortfalls.
+        misses: One sequence an objective, then one a constraint: by how much each frequency misses it, negative where
+            it is met; of an aim the numbers that are minimised. Empty unless `ok`, and where the search wants none.
     """
 
     individual: str
@@ -269,6 +271,7 @@ class Result:
     status: str = "ok"
     cached: bool = False
     fitness: float | None = None
+    misses: Sequence[Sequence[float]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,13 +39,20 @@ _PATIENCE = 10  # generations without a better best, plus 30 genes over the popu
 class CovarianceAdaptation(Survivors):
     """A search by one normal distribution; its first generation is uniform and the best of it is the first mean."""
 
+    _most_steps = 1  # of the distribution, a generation
+
     def __init__(self, *args: Any, **start: Any) -> None:
         super().__init__(*args, **start)
         widths = np.array([0.0 if one.kind == "real" else 1.0 / levels(one) for one in self.genes])
         self._stepped = widths > 0.0
         least = _LEAST_DEVIATION * widths if self._stepped.any() else None
-        self._distribution = Distribution(len(self.genes), self.settings.population, least)
+        self._distribution = Distribution(len(self.genes), self._samples, least)
         self._begin(np.full(len(self.genes), 0.5))
+
+    @property
+    def _samples(self) -> int:
+        """Number of samples that the distribution learns from at a time."""
+        return self.settings.population
 
     def _begin(self, mean: np.ndarray) -> None:
         self._distribution.begin(mean, _FIRST_STEP)
@@ -63,14 +70,21 @@ class CovarianceAdaptation(Survivors):
         if not self._since:
             self._begin(np.array(order[0].candidate.genome))
         elif len(told) > 1:
-            self._distribution.learn([one.candidate.slot for one in order], self._since)
+            self._learn(order)
         self._since += 1
         found = min(order[0].fitness, self._best)
         self._waiting = 0 if found < self._best else self._waiting + 1
         self._best = found
         if self._is_spent():
-            self._begin(np.full(len(self.genes), 0.5))
+            self._start_again()
         return list(told)
+
+    def _learn(self, order: Sequence[Scored]) -> None:
+        """Move the distribution by a generation, given the best first."""
+        self._distribution.learn([one.candidate.slot for one in order], self._since)
+
+    def _start_again(self) -> None:
+        self._begin(np.full(len(self.genes), 0.5))
 
     def promoted(self, told: list[Scored]) -> list[Scored]:
         """Keep the distribution on finer cells, or fit it to the better half there, as the ladder says.
@@ -112,5 +126,5 @@ class CovarianceAdaptation(Survivors):
         self._distribution.restore(state)
         self._since, self._waiting = counted(state["since"]), counted(state["waiting"])
         self._best = math.inf if state["best"] is None else float(state["best"])
-        if self._since > self.generation:
+        if self._since > self.generation * self._most_steps:
             raise ValueError(f"{self._since} generations after a start, in generation {self.generation}")

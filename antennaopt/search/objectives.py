@@ -93,6 +93,14 @@ class Objective(Named):
             return self._missing(values[0])
         return max(map(self._missing, values), default=WORST_SHORTFALL_DB)
 
+    def misses(self, outcome: Outcome) -> list[float]:
+        """Return by how much each frequency misses the goal, dB, within `WORST_SHORTFALL_DB`; of an aim as `shortfall`.
+
+        It is negative where the goal is met; with two goals it is the larger of the two.
+        """
+        values = self._values(outcome)
+        return [self._to_minimise(one) if self.aim else self._miss(one) for one in values]
+
     def shortfalls(self, sent: Sent) -> list[float] | None:
         """Return `shortfall` of every antenna of a batch; None where each has to be looked at.
 
@@ -173,6 +181,14 @@ class Objective(Named):
         if math.isnan(value):
             return UNDEFINED_AIM
         return min(max(-value if self.aim == LARGEST else value, -UNDEFINED_AIM), UNDEFINED_AIM)
+
+    def _miss(self, value: float | None) -> float:
+        if value is None:
+            return -WORST_SHORTFALL_DB if self.met_when_absent else WORST_SHORTFALL_DB
+        misses = [] if self.at_least is None else [self._distance(self.at_least, value)]
+        misses += [] if self.at_most is None else [self._distance(value, self.at_most)]
+        worst = max(misses, default=0.0)
+        return max(worst, -WORST_SHORTFALL_DB) if worst < WORST_SHORTFALL_DB else WORST_SHORTFALL_DB  # NaN too
 
     def _missing(self, value: float | None) -> float:
         if value is None:

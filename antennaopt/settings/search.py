@@ -46,6 +46,13 @@ ALGORITHMS = {
         restarts=True,
         operators=("sampled", "restart"),
     ),
+    "surrogate": Algorithm(
+        module="surrogate",
+        search="SurrogateAdaptation",
+        keeps_elites=False,
+        restarts=True,
+        operators=("sampled", "preselected", "restart"),
+    ),
     "nsga2": Algorithm(module="nsga2", search="NonDominated", keeps_elites=False, front=True),
     "random": Algorithm(module="generational", search="RandomSearch"),
     "steady_state": Algorithm(module="steady", search="SteadyState", keeps_elites=False),

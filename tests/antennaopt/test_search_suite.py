@@ -261,7 +261,10 @@ def test_the_command_goes_on_where_it_ended(tmp_path, monkeypatch, capsys):
         (["--problem", "all", "--workers", "2"], "--problem and --workers exclude each other"),
         (["--problem", "all", "lens.toml"], "--problem and lens.toml exclude each other"),
         (["--algorithm", "ga"], "--algorithm goes with --problem; add --problem NAME or leave it out"),
-        (["--problem", "all", "--algorithm", "gaa"], "--algorithm gaa is not one of ga, de, cmaes, random, ga_1/n"),
+        (
+            ["--problem", "all", "--algorithm", "gaa"],
+            "--algorithm gaa is not one of ga, de, cmaes, surrogate, random, ga_1/n",
+        ),
         (["--time-limit", "9"], "--time-limit goes with --problem"),
         (["--problem", "all", "--store", "s.json", "--json", "s.json"], "give each output a file of its own"),
     ],

@@ -13,7 +13,7 @@ import pytest
 from driver_processes import kill_once, resumed, undisturbed
 
 POPULATION = 10
-ALGORITHMS = ("ga", "cmaes", "cmaes+refit")
+ALGORITHMS = ("ga", "cmaes", "cmaes+refit", "surrogate")
 FIDELITY = {"fidelity": {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.5, "finish": 0.4}}
 
 pytestmark = pytest.mark.slow
