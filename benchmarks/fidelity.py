@@ -3,9 +3,10 @@
 `python benchmarks/fidelity.py --seeds 11 --backend cuda` runs both for each seed and prints a line a run and the
 medians: final fitness (both with the fine cells), seconds of solving summed over the workers (column `seconds`), wall
 time. The evaluation cache is off, so that nothing is saved by it. `--arms plain fidelity former` adds the ladder with
-`finish = 0.15`, the former default. `--refit` and the options of the ladder's population and generations are of the arm
-`fidelity` alone; `stays` is that arm without `refit`. A first run of each, of `--warm-up` generations, is left out of
-account: it compiles. `--warm-up 0` makes none, as where several of these commands share the cores of a machine.
+`finish = 0.15`, the former default. `--refit` and the options of the ladder's algorithm, population and generations are
+of the arm `fidelity` alone; `stays` is that arm without `refit`. A first run of each, of `--warm-up` generations, is
+left out of account: it compiles. `--warm-up 0` makes none, as where several of these commands share the cores of a
+machine.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def one_run(given: argparse.Namespace, seed: int, fidelity: Any, root: Path, far
     return {
         "seed": seed,
         "fidelity": fidelity,
+        "algorithm": given.algorithm,
         "population": given.population,
         "generations": given.generations,
         "fitness": summary.best.fitness if summary.best else None,
@@ -106,6 +108,7 @@ def main() -> None:
     parser.add_argument("--refit", action="store_true", help="fit the distribution of cmaes to the promoted")
     parser.add_argument("--ladder-population", type=int, help="of the ladder; that of the other arm by default")
     parser.add_argument("--ladder-generations", type=int, help="likewise")
+    parser.add_argument("--ladder-algorithm", help="likewise")
     parser.add_argument("--arms", nargs="+", default=["plain", "fidelity"], help="also: former and stays, see above")
     parser.add_argument("--time-limit", type=float, default=1e9, help="start no seed after this many seconds")
     parser.add_argument("--warm-up", type=int, default=8, help="generations of the first run; 0 for none")
@@ -123,6 +126,7 @@ def main() -> None:
     entries["former"] = f"{{cells = {given.coarse}, promote = 0.1, finish = 0.15}}"
     entries = {name: entries[name] for name in given.arms}
     sizes = {"population": given.ladder_population, "generations": given.ladder_generations}
+    sizes["algorithm"] = given.ladder_algorithm
     climbing = {**vars(given), **{name: one for name, one in sizes.items() if one is not None}}
     of_arm = {
         name: argparse.Namespace(**(climbing if name in ("fidelity", "stays") else vars(given))) for name in entries
