@@ -61,6 +61,7 @@ class Batch:
         numbers["batch"] = self.size
         arrays["energies"] = np.zeros((3, self.size))
         arrays["shares"] = np.zeros((self.size, _LOOK_PARTS))
+        arrays["running"] = np.array([self.size, *range(self.size)], np.int32)
         self._buffers: dict[str, Any] = {
             name: device.upload(
                 array,
@@ -102,6 +103,8 @@ class Batch:
             if stop % sampling.check_every == 0 and not self._scheme.looks:
                 self._looker.launch("look_part", (_LOOK_PARTS, batch), _LOOK_THREADS)
                 self._looker.launch("look", (-(-batch // _LOOK_THREADS),), _LOOK_THREADS, stop)
+                if self._scheme.doubled:
+                    self._looker.launch("list_running", (1,), _LOOK_THREADS)
 
     def fetch(self, name: str) -> np.ndarray:
         """A copy of one of the arrays of `Parameters`."""

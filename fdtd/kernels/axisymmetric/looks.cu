@@ -1,7 +1,8 @@
 // Between steps: samples of the port, the contour and the field map; the energy; antennas that have decayed.
 //
 // Settings: REAL. `record` serves the schemes that do not record inside their launch: one block an antenna and part of
-// its cells, grid (parts, batch). `look_part` and `look` serve those that do not look at the energy there.
+// its cells, grid (parts, batch). `look_part` and `look` serve those that do not look at the energy there, `list_running`
+// those whose blocks go from antenna to antenna.
 #include "kernels/axisymmetric/energy.cuh"
 
 // Sample `sample` of one antenna, after a whole step; `second`: its fields are in the second buffer of two.
@@ -72,4 +73,24 @@ extern "C" __global__ void look(int step) {
     double now = 0;
     for (int part = 0; part < LOOK_PARTS; ++part) now += P.shares[antenna * LOOK_PARTS + part];
     judge_energy(antenna, now, step);
+}
+
+// Lists the antennas that still run, in one block of LOOK_THREADS.
+extern "C" __global__ void list_running() {
+    __shared__ int before[LOOK_THREADS];
+    const int thread = threadIdx.x, share = (P.batch + LOOK_THREADS - 1) / LOOK_THREADS, first = thread * share;
+    const int end = min(first + share, P.batch);
+    int count = 0;
+    for (int antenna = first; antenna < end; ++antenna) count += P.active[antenna] != 0;
+    before[thread] = count;
+    for (int reach = 1; reach < LOOK_THREADS; reach *= 2) {
+        __syncthreads();
+        const int more = thread >= reach ? before[thread - reach] : 0;
+        __syncthreads();
+        before[thread] += more;
+    }
+    int place = before[thread] - count;
+    for (int antenna = first; antenna < end; ++antenna)
+        if (P.active[antenna]) P.running[1 + place++] = antenna;
+    if (thread == LOOK_THREADS - 1) P.running[0] = place;
 }

@@ -56,6 +56,8 @@ struct Parameters {
     int *active;
     double *energies;
     int *taken;
+    // Antennas that ran at the last look: their number, then their places in the batch [1 + batch]
+    int *running;
     // Energies of parts of the antennas at a sample [batch, LOOK_PARTS]
     double *shares;
     // Energy weights of the six components [6, pitch]

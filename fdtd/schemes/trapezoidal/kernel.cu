@@ -67,7 +67,7 @@ __device__ inline void march(
         advance<NEED>(f, g, c, step + s, s + 1 < count);
         if (s > 0) continue;
         wait_copies_out();
-        if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+        if (tour.goes_on()) ask(tile_of(tour), warp, lane, buffers);
     }
 }
 
@@ -77,13 +77,13 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
     Patch f{};  // rows beyond the lattice are left in the stage as zeros
     Tour tour;
     set_out(tour);
-    if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+    if (tour.goes_on()) ask(tile_of(tour), warp, lane, buffers);
     clear_slots(c, lane);
     Tile last{};
     int turn = 0, segment = 0;
 #pragma unroll 1
-    while (tour.n < ALL_TILES) {
-        const Tile t = tile_of(tour.n);
+    while (tour.goes_on()) {
+        const Tile t = tile_of(tour);
         const int table = (turn & 1) * HEIGHT;
         await_signal(arrival(warp), turn);
         exchange(f, warp, lane, true);
@@ -91,7 +91,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         last = t;
         go_on(tour);
         SlabNotes notes;
-        if (lays_out() && tour.n < ALL_TILES) notes = notes_of(tile_of(tour.n));
+        if (lays_out() && tour.goes_on()) notes = notes_of(tile_of(tour));
         // The tile before is finished: its tables and its part of the pool are free, the next ones are ready.
         __syncthreads();
         change_segment(segment, t);
@@ -102,7 +102,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
         close_copies();
         if (needs & FILLED) stage_rows(g);
         if (needs & RARE) g.amplitude = amplitude_of(step);
-        if (lays_out() && tour.n < ALL_TILES) lay_out(notes, tile_of(tour.n), HEIGHT - table);
+        if (lays_out() && tour.goes_on()) lay_out(notes, tile_of(tour), HEIGHT - table);
         if (needs & AXIAL) wait_copies<0>(), __syncwarp();  // memories have arrived
         if (count > 0) {
             send_top(f, lane, c), send_side(f, lane, c);
@@ -112,7 +112,7 @@ __device__ __noinline__ void main_warp(int step, int steps, Buffers buffers) {
             else march<0>(f, g, c, step, count, tour, warp, lane, buffers);
         } else {
             wait_copies_out();
-            if (tour.n < ALL_TILES) ask(tile_of(tour.n), warp, lane, buffers);
+            if (tour.goes_on()) ask(tile_of(tour), warp, lane, buffers);
         }
         if (needs & AXIAL) move_memories(g, t, buffers, true);
     }
@@ -158,8 +158,8 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
     set_out(tour);
     int table = 0, segment = 0;
 #pragma unroll 1
-    while (tour.n < ALL_TILES) {
-        const Tile t = tile_of(tour.n);
+    while (tour.goes_on()) {
+        const Tile t = tile_of(tour);
         LayerCell x[STRIP_ROWS];
         survey(g, t.antenna, warp, lane, t.row, HEIGHT);
         g.table = table;
@@ -168,16 +168,16 @@ __device__ __noinline__ void strip_warp(int step, int steps, Buffers buffers) {
         move_strip_memories(g, t, buffers, false);
         go_on(tour);
         SlabNotes notes;
-        if (lays_out() && tour.n < ALL_TILES) notes = notes_of(tile_of(tour.n));
+        if (lays_out() && tour.goes_on()) notes = notes_of(tile_of(tour));
         __syncthreads();  // see main_warp
         change_segment(segment, t);
         if (count > 0) send_strip_h(x, g, c);
 #pragma unroll 1
         for (int s = 0; s < count; ++s) {
             march_strip(x, g, c, s + 1 < count);
-            if (s == 0 && lays_out() && tour.n < ALL_TILES) lay_out(notes, tile_of(tour.n), HEIGHT - table);
+            if (s == 0 && lays_out() && tour.goes_on()) lay_out(notes, tile_of(tour), HEIGHT - table);
         }
-        if (count == 0 && lays_out() && tour.n < ALL_TILES) lay_out(notes, tile_of(tour.n), HEIGHT - table);
+        if (count == 0 && lays_out() && tour.goes_on()) lay_out(notes, tile_of(tour), HEIGHT - table);
         const int top = SEGMENTS > 1 && !t.last() ? t.bottom : t.top;
 #pragma unroll
         for (int r = 0; r < STRIP_ROWS; ++r) {
@@ -208,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) trapezoidal(int step, i
     if (lays_out()) {
         Tour tour;
         set_out(tour);
-        if (tour.n < ALL_TILES) lay_out(notes_of(tile_of(tour.n)), tile_of(tour.n), 0);
+        if (tour.goes_on()) lay_out(notes_of(tile_of(tour)), tile_of(tour), 0);
     }
     publish_to_copies();
 #if CLUSTERED

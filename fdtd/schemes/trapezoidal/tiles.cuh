@@ -51,46 +51,33 @@ struct Tile {
     __device__ int right() const { return SEGMENTS > 1 && !last() ? origin_of_segment(segment + 1) + SKIRT : origin() + WIDE; }
 };
 
-__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
-
+// A block's way through the tiles of antennas that still run: its present tile, the antenna's place in their list, and
+// all tiles (as many or more: none left).
+//
 // All tiles of one segment come before those of the next: first those that hold the axis, as bodies take longest, then
 // those next to the radial layer.
-__device__ inline int antenna_of(int n) { return SEGMENTS > 1 ? n % (P.batch * TILES) / TILES : n / TILES; }
-__device__ inline int segment_of(int n) {
-    const int turn = n / (P.batch * TILES);
-    return turn ? SEGMENTS - turn : 0;
-}
-__device__ inline Tile tile_of(int n) {
+struct Tour {
+    int n, antenna, all;
+    __device__ bool goes_on() const { return n < all; }
+    __device__ int place() const { return SEGMENTS > 1 ? n % (all / SEGMENTS) / TILES : n / TILES; }
+    __device__ int segment() const {
+        const int turn = SEGMENTS > 1 ? n / (all / SEGMENTS) : 0;
+        return turn ? SEGMENTS - turn : 0;
+    }
+};
+__device__ inline void find_antenna(Tour &t) { if (t.goes_on()) t.antenna = P.running[1 + t.place()]; }
+__device__ inline void set_out(Tour &t) { t.n = cluster_index(), t.all = P.running[0] * TILES * SEGMENTS, find_antenna(t); }
+__device__ inline void go_on(Tour &t) { t.n += clusters(), find_antenna(t); }
+
+__device__ inline int tile_row(int z) { return max(0, min(z * STRIDE, P.nz - CLUSTER * HEIGHT)); }
+__device__ inline Tile tile_of(const Tour &tour) {
     // Each antenna starts with another of its tiles, so that blocks get all kinds of tiles for any number of blocks.
-    const int antenna = antenna_of(n), z = (n + antenna) % TILES, row = tile_row(z);
-    Tile t{antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
+    const int z = (tour.n + tour.place()) % TILES, row = tile_row(z);
+    Tile t{tour.antenna, row + rank() * HEIGHT, z ? row + DEPTH : 0, z + 1 < TILES ? tile_row(z + 1) + DEPTH : P.nz};
 #if SEGMENTS > 1
-    t.segment = segment_of(n);
+    t.segment = tour.segment();
 #endif
     return t;
-}
-
-// A block's way through the tiles of antennas that still run: its present tile (ALL_TILES or more: none left). Flags of
-// the next 32 are read together, one a lane.
-#define ALL_TILES (P.batch * TILES * SEGMENTS)
-struct Tour {
-    int n, passed, flags;
-};
-__device__ inline int flags_from(int n) {
-    const int there = n + int(threadIdx.x % 32) * clusters();
-    return there < ALL_TILES ? P.active[antenna_of(there)] : 0;
-}
-__device__ inline void skip_stopped(Tour &t) {
-    while (t.n < ALL_TILES && !__shfl_sync(ALL_LANES, t.flags, t.passed % 32)) {
-        t.n += clusters();
-        if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
-    }
-}
-__device__ inline void set_out(Tour &t) { t.n = cluster_index(), t.passed = 0, t.flags = flags_from(t.n), skip_stopped(t); }
-__device__ inline void go_on(Tour &t) {
-    t.n += clusters();
-    if (++t.passed % 32 == 0) t.flags = flags_from(t.n);
-    skip_stopped(t);
 }
 
 // The buffers that a launch reads and writes.
