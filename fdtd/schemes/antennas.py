@@ -119,16 +119,16 @@ class _Target:
 
     def scheme(
         self, text: str, plan: Plan, launches: Launches, pace: float, *, at_once: int = 1,
-        records: bool = False, looks: bool = False, doubled: bool = False,
+        records: bool = False, looks: bool = False, doubled: bool = False, by_need: bool = False,
     ) -> Scheme:  # fmt: skip
         """Return the scheme of a kernel file, "name/file.cu", whose settings and layout are its plan's.
 
-        Numbers of eight bytes take twice the time.
+        Numbers of eight bytes take twice the time. `by_need`: rows keep the coefficients that are not air's alone.
         """
         return Scheme(
             name=text.partition("/")[0],
             text=f"schemes/{text}",
-            macros=plan.macros,
+            macros=plan.macros | ({"BY_NEED": 1} if by_need else {}),
             lead=plan.lead,
             pitch=plan.pitch,
             launches=launches,
@@ -218,7 +218,9 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
             )  # fmt: skip
             step += count
 
-    return target.scheme("trapezoidal/kernel.cu", made, launches, made.pace(target.work), doubled=True)
+    return target.scheme(
+        "trapezoidal/kernel.cu", made, launches, made.pace(target.work), doubled=True, by_need=True
+    )
 
 
 def _resident(target: _Target, **tuning: Any) -> Scheme:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated import diagonal, stepped
+from emulated import diagonal, in_bands, stepped
 
 from antennaopt.bench.problems import full_problem
 from fdtd.axisymmetric.problem import Problem, Records
@@ -63,6 +63,13 @@ def test_the_bits_of_one_step(given: dict[str, Any], tuning: dict[str, Any]) -> 
     problem = anything(**given)
     measured = stepped(problem, "trapezoidal", "float64", **SHORT | tuning)
     same(measured, stepped(problem, "one_step", "float64"))
+
+
+@pytest.mark.parametrize("columns", [(40, 90), (0, 50), (95, 107)])
+def test_rows_keep_on_chip_what_is_not_air(columns: tuple[int, int]) -> None:
+    """Bodies on both sides of a cut, at the axis alone and in the last segment alone, without losses and with."""
+    problem = in_bands(anything(batch=2), *columns)
+    same(stepped(problem, "trapezoidal", "float64", **SHORT, depth=4), stepped(problem, "one_step", "float64"))
 
 
 @pytest.mark.slow

@@ -21,7 +21,10 @@ from fdtd.errors import ConfigError, Unsuitable
 
 _ROWS = 4  # of a block of rows.cu
 
-ROW_AXIAL, ROW_SOURCE, ROW_PLANE, ROW_COUPLED, ROW_CUT, ROW_RECORDED, ROW_RADIAL = (1 << bit for bit in range(16, 23))
+ROW_AXIAL, ROW_SOURCE, ROW_PLANE, ROW_COUPLED, ROW_CUT, ROW_RECORDED, ROW_RADIAL, ROW_LOSSY = (
+    1 << bit for bit in range(16, 24)
+)
+_START, _UNIT, _UNITS = 24, 16, 127  # as in parameters.cuh; the most that there is room for
 
 
 def pack(problem: Problem, precision: str, *, lead: int, pitch: int, numbered: bool = False) -> Packed:
@@ -117,6 +120,9 @@ def _add_media(problem: Problem, arrays: dict[str, np.ndarray], words: np.ndarra
         filled |= media.coupling != 0
     columns = library(filled).arange(1, grid.nr + 1, dtype=np.int32)[:, None, None]
     last = np.where(np.moveaxis(filled, 2, 0), columns, 0).max(axis=0)
+    before = np.where(np.moveaxis(filled, 2, 0), columns - 1, grid.nr).min(axis=0)
+    words[:, :-1] |= np.where(last > 0, np.minimum((before + lead) // _UNIT, _UNITS) << _START, 0)
+    words[:, :-1] |= np.where((coefficients[:, :3] != 1).any(axis=(1, 3)), ROW_LOSSY, 0)
     words[:, :-1] |= np.where(last > 0, last + lead, 0)
     words[:, :-1] |= np.where(last > grid.nr - problem.radial_layer.cells, ROW_RADIAL, 0)
     arrays["media"] = np.moveaxis(padded(coefficients), 1, 2).copy()
@@ -148,7 +154,8 @@ def add_media_in_one_launch(
         int(each_length), int(each_area), grid.time_step / (2 * epsilon_0),
         *map(xp.ascontiguousarray, (media.permittivity, media.conductivity, length, area)),
         None if media.coupling is None else xp.ascontiguousarray(media.coupling),
-        ROW_RADIAL, ROW_CUT, ROW_COUPLED if _is_coupled(problem) else 0, arrays["media"], faces, words,
+        ROW_RADIAL, ROW_CUT, ROW_COUPLED if _is_coupled(problem) else 0, ROW_LOSSY, _START, _UNIT, _UNITS,
+        arrays["media"], faces, words,
     )  # fmt: skip
     arrays["faces"] = xp.zeros((1, 1, 3, 1), dtype) if faces is None else faces
 

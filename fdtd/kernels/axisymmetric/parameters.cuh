@@ -110,7 +110,10 @@ __constant__ Parameters P;
 #define RADIAL_PITCH P.radial_pitch
 #endif
 
-// A row's word: its reach (columns as stored, from the first, that do not hold air alone) and these flags.
+// A row's word: its reach (columns as stored, from the first to the last that does not hold air alone), these flags, and
+// the columns before the first that does not, in whole ROW_UNITs.
+#define ROW_UNIT 16
+#define ROW_START 24  // bits before those of the columns
 enum RowFlag {
     ROW_REACH = 0xffff,
     ROW_AXIAL = 1 << 16,     // inside an axial layer
@@ -120,6 +123,7 @@ enum RowFlag {
     ROW_CUT = 1 << 20,       // faces that a conductor cuts
     ROW_RECORDED = 1 << 21,  // port, contour or field map
     ROW_RADIAL = 1 << 22,    // the reach goes into the radial layer
+    ROW_LOSSY = 1 << 23,     // ca is not 1 everywhere
 };
 
 // A branch that the hot path does not take: the compiler places its code elsewhere, so that the path has no jumps.
@@ -166,3 +170,4 @@ __device__ inline real *layer_memory(int antenna, int layer, int filter) {
 
 __device__ inline const int *row_words(int antenna, int k) { return P.rows + (long long)antenna * (P.nz + 1) + k; }
 __device__ inline int row_word(int antenna, int k) { return *row_words(antenna, k); }
+__device__ inline int start_of(int word) { return (word >> ROW_START) * ROW_UNIT; }

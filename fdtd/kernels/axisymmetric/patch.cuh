@@ -32,12 +32,15 @@ template <bool WHOLE> __device__ inline void stretch(const Rows &g, int r, int r
     }
 }
 
-// A plane of a row's coefficients.
+// A plane of a row's coefficients, numbered as in the pool.
 template <int NEED> __device__ inline void coefficients(const Rows &g, int r, int plane, real *to) {
-    load_plane(NEED & FILLED && !(NEED & AWAY) ? g.media[r] : g.air, plane, to);
+    const bool faces = plane >= 3 && plane < 6;
+    const int own = faces ? ROW_CUT | ROW_LOSSY : ROW_LOSSY;
+    const bool kept = !BY_NEED || plane < 3 || g.word[r] & own;
+    load_plane(NEED & FILLED && !(NEED & AWAY) && kept ? g.media[r] : g.air, plane, to);
     if (NEED & AWAY) {
-        const int reach = plane < 6 || g.word[r] & ROW_CUT ? g.word[r] & ROW_REACH : 0;
-        const real *from = plane < 6 ? medium(g.antenna, g.first + r, plane) : open_face(g.antenna, g.first + r, plane - 6);
+        const int reach = !faces || g.word[r] & ROW_CUT ? g.word[r] & ROW_REACH : 0;
+        const real *from = faces ? open_face(g.antenna, g.first + r, plane - 3) : medium(g.antenna, g.first + r, plane < 3 ? 3 + plane : plane - 6);
         real x[CELLS];
         load_reached(from + origin_of_row(g.row), g.column, reach, 1, x);
 #pragma unroll
@@ -47,8 +50,8 @@ template <int NEED> __device__ inline void coefficients(const Rows &g, int r, in
 
 template <int NEED> __device__ inline void drive_e(const Rows &g, int r, Component component, const real *curl, Row &row) {
     real gain[CELLS], keep[CELLS], *e = row.at[component];
-    coefficients<NEED>(g, r, 3 + component, gain);
-    if (NEED & FILLED) coefficients<NEED>(g, r, component, keep);
+    coefficients<NEED>(g, r, component, gain);
+    if (NEED & FILLED) coefficients<NEED>(g, r, 6 + component, keep);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) NEED & FILLED ? drive(e[j], keep[j], gain[j], curl[j]) : drive(e[j], gain[j], curl[j]);
 }
@@ -97,10 +100,10 @@ __device__ inline void advance_up(Patch &f, const Rows &g, int r, int row, const
     real rise_r[CELLS], rise_phi[CELLS], gain[CELLS];
     rises_of_e(here, rise_r, rise_phi);
     if (NEED & AXIAL && g.word[r] & ROW_AXIAL) stretch<!(NEED & FILLED)>(g, r, row, 1, rise_phi, rise_r);
-    coefficients<NEED>(g, r, 6, gain);
+    coefficients<NEED>(g, r, 3, gain);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) drive(x.at[H_R][j], gain[j], curl_e_r(here.at(j), rise_r[j]));
-    coefficients<NEED>(g, r, 7, gain);
+    coefficients<NEED>(g, r, 4, gain);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) drive(x.at[H_PHI][j], gain[j], curl_e_phi(here.at(j), rise_phi[j]));
 }
@@ -110,7 +113,7 @@ template <int NEED> __device__ inline void advance_hz(Patch &f, const Rows &g, i
     Row &x = f.row[r];
     const Lane here{x, nullptr, nullptr, 0, from_right(x.at[E_PHI], g.lane, edge_e)};
     real gain[CELLS];
-    coefficients<NEED>(g, r, 8, gain);
+    coefficients<NEED>(g, r, 5, gain);
 #pragma unroll
     for (int j = 0; j < CELLS; ++j) drive_back(x.at[H_Z][j], gain[j], curl_e_z(here.at(j)));
 }

@@ -2,20 +2,24 @@
 // memory, in tables and in a pool.
 //
 // The pool holds memories of the axial filters, in the rows that have any, and coefficients of the rows that hold more
-// than air, in the lanes that do; lanes of air read a table. Warps with a row that
-// has no place there read device memory.
+// than air: those that are not air's, in the lanes between the first and the last cell that is not. Other lanes read a
+// table. Warps with a row that has no place there read device memory.
 //
 // Settings: those of march.cuh; SHARED_BYTES; LAYERED_ROWS (most rows of a block that can lie in axial layers over all
-// columns); DESK_ROWS (rows of a warp with a separate place: on their way to the record, or from and to memory); TABLES
-// (blocks of rows that have tables at a time; 1 if not set). Columns of tables and of lanes count from the segment's
-// first. Provides SHARED_BYTES' parts, `lay_out_air`,
-// `lay_out_rows`, `stage_rows`, the needs of a warp's rows (`needs_of`, Rows) and their places (`load_plane`, Memory).
+// columns); BY_NEED (0: the pool holds all coefficients from the axis on, which takes fewer registers; 0 if not set);
+// DESK_ROWS (rows of a warp with a separate place: on their way to the record, or from and to memory); TABLES (blocks of
+// rows that have tables at a time; 1 if not set). Columns of tables and of lanes count from the segment's first. Provides
+// SHARED_BYTES' parts, `lay_out_air`, `lay_out_rows`, `stage_rows`, the needs of a warp's rows (`needs_of`, Rows) and their
+// places (`load_plane`, Memory).
 #if !defined(SHARED_BYTES) || !defined(LAYERED_ROWS)
 #error "SHARED_BYTES and LAYERED_ROWS must be set"
 #endif
 #include "kernels/axisymmetric/march.cuh"
 #ifndef TABLES
 #define TABLES 1
+#endif
+#ifndef BY_NEED
+#define BY_NEED 0
 #endif
 #ifndef DESK_ROWS
 #define DESK_ROWS 1
@@ -25,12 +29,14 @@
 // a conducting plane, coefficients from device memory.
 enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 
-// Coefficients of four lanes' cells, [plane][vector][lane]: ca of e_r, e, e_z; cb times the gain of e_r, e, e_z; gains
-// of h_r, h, h_z over the open area. In air, for all lanes: ones and gains. Two fours side by side lie in different
-// banks.
+// Coefficients of four lanes' cells, [plane][vector][lane]: cb times the gain of e_r, e, e_z; gains of h_r, h, h_z over
+// the open area; ca of e_r, e, e_z. By need a row has the first three, with faces that are cut six, with losses all. In
+// air, for all lanes: gains and ones. Two fours side by side lie in different banks.
 #define SIDE 4
 #define PLANES 9
-#define SIDE_VECTORS (PLANES * VECTORS * SIDE | 4)
+__device__ constexpr int side_vectors(int planes) { return planes * VECTORS * SIDE | 4; }
+#define SIDE_VECTORS side_vectors(PLANES)
+__device__ inline int planes_of(int word) { return !BY_NEED || word & ROW_LOSSY ? PLANES : word & ROW_CUT ? 6 : 3; }
 #define AIR_AT MARCH_BYTES
 // Then the layers' table [row][e, h][4], strips' memories [row][4][RADIAL_COLUMNS], places of the rows,
 // desks [warp][DESK_ROWS][6][WIDE], and the pool.
@@ -42,8 +48,9 @@ enum Need { AXIAL = 1, FILLED = 2, RARE = 4, AWAY = 8 };
 #define POOL_VECTORS ((SHARED_BYTES - POOL_AT) / int(sizeof(vector)))
 #define LEAST_BYTES (POOL_AT + LAYERED_ROWS * 4 * WIDE * REAL_BYTES)
 
-// Places of a row's axial memories and coefficients in the pool, and the number of fours of lanes with the latter (-1:
-// no place), from the four that hold the axis on.
+// Places of a row's axial memories and coefficients in the pool, and the fours of lanes with the latter: their number,
+// and by need the first of them FIRST_SIDE bits up (-1: no place).
+#define FIRST_SIDE 8
 struct RowPlace {
     int memory, media, sides, word;
 };
@@ -76,15 +83,15 @@ __device__ inline void lay_out_air(int origin = 0) {
     for (int at = threadIdx.x; at < PLANES * WIDE; at += THREADS) {
         const int plane = at / WIDE, cell = at % WIDE, lane = cell / CELLS, v = cell % CELLS / WIDTH;
         const int to = lane / SIDE * SIDE_VECTORS + (plane * VECTORS + v) * SIDE + lane % SIDE;
-        gains[to * WIDTH + cell % WIDTH] = plane < 3 ? real(1) : P.gains[(plane - 3) * P.pitch + origin + cell];
+        gains[to * WIDTH + cell % WIDTH] = plane < 6 ? P.gains[plane * P.pitch + origin + cell] : real(1);
     }
 }
 
-// Fours of lanes before the one that holds the axis, and from there to the last that holds a row's first columns, as
-// stored.
-__device__ inline int sides_before() { return P.lead / (CELLS * SIDE); }
-__device__ inline int sides_of(int columns) {
-    return columns ? (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE) - sides_before() : 0;
+// Fours of lanes before the one that holds the axis, and from there, or from the one that holds column `start`, to the
+// last that holds a row's first columns, as stored.
+__device__ inline int sides_before(int start = 0) { return max(start, P.lead) / (CELLS * SIDE); }
+__device__ inline int sides_of(int columns, int start = 0) {
+    return columns ? max(0, (min(columns, WIDE) + CELLS * SIDE - 1) / (CELLS * SIDE) - sides_before(start)) : 0;
 }
 
 // Lanes that have axial memories of a row, and the first of them: all where the layer covers it, and in slabs that
@@ -107,7 +114,8 @@ __device__ inline RowNotes notes_of(int antenna, int k) {
 // The same of a segment from column `origin` on: without what ends before it.
 __device__ inline RowNotes notes_from(RowNotes all, int origin) {
     const int reach = max(0, (all.word & ROW_REACH) - origin), columns = max(0, all.columns - origin);
-    int word = (all.word & ~int(ROW_REACH)) | reach;
+    const int start = max(0, start_of(all.word) - origin) / ROW_UNIT;
+    int word = (all.word & ((1 << ROW_START) - 1) & ~int(ROW_REACH)) | reach | start << ROW_START;
     if (columns == 0) word &= ~int(ROW_AXIAL);
     if (P.lead + P.source_columns <= origin) word &= ~int(ROW_SOURCE);
     return {word, columns};
@@ -150,11 +158,14 @@ __device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int tabl
         if (row < HEIGHT) row_place(table + row)->memory = end - size;
     }
     for (int n = 0; n < (HEIGHT + 31) / 32; ++n, taken += all) {
-        const int row = n * 32 + int(threadIdx.x % 32), k = origin + row, sides = sides_of(notes.of[n].word & ROW_REACH);
-        const int end = taken + sum_so_far(sides * SIDE_VECTORS, all), columns = notes.of[n].columns;
+        const int row = n * 32 + int(threadIdx.x % 32), k = origin + row, word = notes.of[n].word;
+        const int start = BY_NEED ? start_of(word) : 0, first = BY_NEED ? sides_before(start) << FIRST_SIDE : 0;
+        const int sides = sides_of(word & ROW_REACH, start), size = sides * side_vectors(planes_of(word));
+        const int end = taken + sum_so_far(size, all), columns = notes.of[n].columns;
         if (row >= HEIGHT) continue;
         RowPlace *place = row_place(table + row);
-        place->media = end - sides * SIDE_VECTORS, place->sides = end <= POOL_VECTORS ? sides : -1, place->word = notes.of[n].word;
+        place->media = end - size, place->word = word;
+        place->sides = end <= POOL_VECTORS ? first | sides : -1;
         for (int half = 0; half < 2; ++half) {
             const real *t = P.axial + 3 * half * P.nz + k;
             *slab_layer(table + row, half) = columns ? LayerRow{t[0], t[P.nz], t[2 * P.nz], real(columns)} : LayerRow{1, 0, 0, 0};
@@ -166,12 +177,16 @@ __device__ inline void lay_out_rows(const SlabNotes &notes, int origin, int tabl
 __device__ inline int of_air(int lane) {
     return AIR_AT / int(sizeof(vector)) + lane / SIDE * SIDE_VECTORS + lane % SIDE;
 }
+__device__ inline int side_in_row(const RowPlace &p, int lane) {
+    return lane / SIDE - (BY_NEED ? p.sides >> FIRST_SIDE : sides_before());
+}
 __device__ inline bool has_place(const RowPlace &p, int lane) {
-    return lane / SIDE >= sides_before() && lane / SIDE - sides_before() < p.sides;
+    const int side = side_in_row(p, lane);
+    return side >= 0 && (BY_NEED ? p.sides >= 0 && side < (p.sides & ((1 << FIRST_SIDE) - 1)) : side < p.sides);
 }
 __device__ inline int of_row(const RowPlace &p, int lane) {
     if (!has_place(p, lane)) return of_air(lane);
-    return POOL_AT / int(sizeof(vector)) + p.media + (lane / SIDE - sides_before()) * SIDE_VECTORS + lane % SIDE;
+    return POOL_AT / int(sizeof(vector)) + p.media + side_in_row(p, lane) * side_vectors(planes_of(p.word)) + lane % SIDE;
 }
 __device__ inline void load_plane(int at, int plane, real *to) {
     const vector *from = reinterpret_cast<const vector *>(shared_base()) + at;
@@ -219,19 +234,21 @@ __device__ inline void stage_rows(const Rows &g) {
         const int origin = origin_of_row(g.row);
         const RowPlace p = *row_place(g.row + r);
         if (!has_place(p, g.lane)) continue;
-        const int reach = p.word & ROW_REACH, cut = p.word & ROW_CUT ? reach : 0;
+        const int reach = p.word & ROW_REACH, cut = p.word & ROW_CUT ? reach : 0, planes = planes_of(p.word);
         real x[PLANES][WIDTH], gain[WIDTH];
 #pragma unroll
         for (int plane = 0; plane < PLANES; ++plane) {
-            const real *from = plane < 6 ? medium(g.antenna, k, plane) : open_face(g.antenna, k, plane - 6);
+            const bool faces = plane >= 3 && plane < 6;
+            const real *from = faces ? open_face(g.antenna, k, plane - 3) : medium(g.antenna, k, plane < 3 ? 3 + plane : plane - 6);
 #pragma unroll
             for (int w = 0; w < WIDTH; ++w) x[plane][w] = 1;
-            if (at < (plane < 6 ? reach : cut)) unpack(__ldg(reinterpret_cast<const vector *>(from + origin + at)), x[plane]);
+            if (plane < planes && at < (faces ? cut : reach)) unpack(__ldg(reinterpret_cast<const vector *>(from + origin + at)), x[plane]);
         }
         const vector *gains = reinterpret_cast<const vector *>(shared_base()) + g.air + v * SIDE;
         vector *to = reinterpret_cast<vector *>(shared_base()) + of_row(p, g.lane) + v * SIDE;
 #pragma unroll
         for (int plane = 0; plane < PLANES; ++plane) {
+            if (plane >= planes) break;
             unpack(gains[plane * VECTORS * SIDE], gain);
 #pragma unroll
             for (int w = 0; w < WIDTH; ++w) x[plane][w] *= gain[w];
