@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families import SHARED, Body, Family, Making, kind, stack
-from antennaopt.families.family import is_permittivity
+from antennaopt.families.family import feed, is_permittivity
 from antennaopt.families.sections import lowest_within
 from antennaopt.families.walls import has_thin_part, too_thin
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
@@ -230,6 +230,7 @@ def plan(
         own_feeds=thinnest != filled
         or any(lower[name] != upper[name] for name in ("feed.inner_radius", "feed.outer_radius")),
         feed_permittivity=(thinnest, filled),
+        metal=len(known.scene(stack([upper])).conductors) > len(feed(stack([upper]))),
     )
     settings = SolverSettings.of(solver)
     layout = lay_out(

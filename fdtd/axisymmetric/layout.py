@@ -29,7 +29,7 @@ _MARGIN = 2  # cells between the antenna and the contour
 _SAMPLES_PER_PERIOD = 5
 _LOOK = 160  # standard time steps between two looks at the energy, at least
 _LONG_FRACTION = 0.995  # of the stability limit, where `courant_fraction` has its default
-_MAY_BE_FALSE = {"own_feeds", "short_pulse"}  # of a `Layout`; plans of before do not have them
+_MAY_BE_FALSE = {"own_feeds", "short_pulse", "metal"}  # of a `Layout`; plans of before do not have them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,7 @@ class Extent:
         narrowest: Inner radius of the narrowest feed; None where all have the same.
         own_feeds: Whether the feeds' walls or fillings differ from antenna to antenna.
         feed_permittivity: Smallest and largest of what fills the feeds.
+        metal: Whether antennas have other metal than their feed's.
     """
 
     r_max: float
@@ -55,6 +56,7 @@ class Extent:
     narrowest: float | None = None
     own_feeds: bool = False
     feed_permittivity: tuple[float, float] = (1.0, 1.0)
+    metal: bool = False
 
     @property
     def narrow(self) -> float:
@@ -121,6 +123,7 @@ class Layout:
         surfaces: "full" permittivity tensor where dielectric surfaces cut cells, or its "diagonal" alone.
         own_feeds: Whether radii or fillings of feeds differ; `feed_columns` is that of the widest then.
         short_pulse: Whether the source's waveform is a `KaiserPulse`; else it is a `GaussianPulse`.
+        metal: Whether antennas have other metal than their feed's; a device chooses its scheme by it.
     """
 
     nr: int
@@ -150,6 +153,7 @@ class Layout:
     surfaces: str
     own_feeds: bool = False
     short_pulse: bool = False
+    metal: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON; what may be false where it is true."""
@@ -286,6 +290,7 @@ def lay_out(extent: Extent, settings: Settings) -> Layout:
         surfaces=settings.surfaces,
         short_pulse=settings.pulse == "short",
         own_feeds=extent.own_feeds,
+        metal=extent.metal,
         **box,
         **_feed(extent, lattice),
         **_times(extent, settings, cutoff, lattice),

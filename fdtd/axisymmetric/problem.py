@@ -61,6 +61,8 @@ class Problem:
         initial: Start fields (batch, 6, nz, nr) in the order above, or None for zero. For tests of the update.
         few: Whether few antennas are stepped at a time, as for a certificate. A device then takes the scheme that is
             fast for these.
+        metal: Whether antennas have metal beside their feed, which fills rows with cut faces. A device chooses its
+            scheme, and how that keeps coefficients, by it.
     """
 
     grid: AxisymmetricGrid
@@ -75,6 +77,7 @@ class Problem:
     snapshots: Snapshots | None = None
     initial: np.ndarray | None = None
     few: bool = False
+    metal: bool = False
 
     def __post_init__(self) -> None:
         if self.media.spans.cut_columns[self.grid.nr - self.radial_layer.cells :].any():

@@ -137,6 +137,7 @@ def pose(
         field_map=field_map,
         snapshots=snapshots,
         few=few,
+        metal=layout.metal,
     )
     return problem, modes
 

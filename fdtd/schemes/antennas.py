@@ -10,7 +10,7 @@ are those of one H200 (results/benchmarks/h200/schemes.json); on other devices t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
 # Of a cluster of up to eight blocks, and of more (two lattices; few of their blocks hold layers), by warps of a block.
 _STEP_SECONDS = {8: (3.0e-6, 2.0e-6), 12: (2.6e-6, 2.6e-6)}
+# What metal beside the feed leaves of the paces, which are those of lenses (decision record 0072); of the wavefront's by
+# pieces a lane.
+_WAVES_IN_METAL, _RESIDENT_IN_METAL, _TILES_IN_METAL = (1.0, 0.5, 0.5), 0.8, 0.75
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 
 Plan = (
@@ -119,16 +122,16 @@ class _Target:
 
     def scheme(
         self, text: str, plan: Plan, launches: Launches, pace: float, *, at_once: int = 1,
-        records: bool = False, looks: bool = False, doubled: bool = False, by_need: bool = False,
+        records: bool = False, looks: bool = False, doubled: bool = False,
     ) -> Scheme:  # fmt: skip
         """Return the scheme of a kernel file, "name/file.cu", whose settings and layout are its plan's.
 
-        Numbers of eight bytes take twice the time. `by_need`: rows keep the coefficients that are not air's alone.
+        Numbers of eight bytes take twice the time.
         """
         return Scheme(
             name=text.partition("/")[0],
             text=f"schemes/{text}",
-            macros=plan.macros | ({"BY_NEED": 1} if by_need else {}),
+            macros=plan.macros,
             lead=plan.lead,
             pitch=plan.pitch,
             launches=launches,
@@ -185,8 +188,10 @@ def _wavefront(target: _Target, **tuning: Any) -> Scheme:
             arguments=(step, count, made.iterations(grid.nz, count), int(end % check_every == 0)),
         )  # fmt: skip
 
-    row = _ROW_SECONDS[max(made.cells * made.size // _PIECE, 1) - 1]
+    pieces = max(made.cells * made.size // _PIECE, 1)
+    row = _ROW_SECONDS[pieces - 1]
     pace = limits.multiprocessors * made.levels * grid.nr * grid.nz / (grid.nz + 1) / row
+    pace *= _WAVES_IN_METAL[pieces - 1] if target.problem.metal else 1.0
     return target.scheme(
         "wavefront/kernel.cu",
         made,
@@ -218,9 +223,8 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
             )  # fmt: skip
             step += count
 
-    return target.scheme(
-        "trapezoidal/kernel.cu", made, launches, made.pace(target.work), doubled=True, by_need=True
-    )
+    pace = made.pace(target.work) * (_TILES_IN_METAL if target.problem.metal else 1.0)
+    return _by_need(target.scheme("trapezoidal/kernel.cu", made, launches, pace, doubled=True))
 
 
 def _resident(target: _Target, **tuning: Any) -> Scheme:
@@ -236,7 +240,14 @@ def _resident(target: _Target, **tuning: Any) -> Scheme:
 
     seconds = _STEP_SECONDS[8 if made.march.threads <= 256 else 12][made.cluster > 8]
     pace = at_once * target.problem.grid.cells / seconds
-    return target.scheme("resident/kernel.cu", made, launches, pace, at_once=at_once, records=True)
+    pace *= _RESIDENT_IN_METAL if target.problem.metal else 1.0
+    scheme = target.scheme("resident/kernel.cu", made, launches, pace, at_once=at_once, records=True)
+    return _by_need(scheme) if target.problem.metal else scheme
+
+
+def _by_need(scheme: Scheme) -> Scheme:
+    """Return a scheme whose rows keep on chip the coefficients that are not air's alone."""
+    return replace(scheme, macros=scheme.macros | {"BY_NEED": 1})
 
 
 Maker = Callable[..., Scheme]

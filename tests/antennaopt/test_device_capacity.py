@@ -51,6 +51,22 @@ def test_wide_lattices_go_in_tiles_of_segments(columns):
     assert choose(replace(problem, few=True), "float32", HOPPER)[0] == "trapezoidal"
 
 
+@pytest.mark.parametrize(
+    ("shape", "lenses", "metal"),
+    [
+        ((129, 211), "wavefront", "wavefront"),
+        ((187, 267), "wavefront", "resident"),
+        ((247, 400), "wavefront", "trapezoidal"),
+        ((278, 388), "trapezoidal", "trapezoidal"),
+    ],
+)
+def test_antennas_with_metal_go_where_their_rows_fit(shape, lenses, metal):
+    """As corrugated horns and reflectors were measured on an H200 (docs/decisions/0072)."""
+    problem = reference_problem(shape, 8, 1)
+    assert choose(problem, "float32", HOPPER)[0] == lenses
+    assert choose(replace(problem, metal=True), "float32", HOPPER)[0] == metal
+
+
 def test_only_paces_that_follow_from_a_plan_are_told():
     """The order's figure for one_step is that of the smallest lattice, 16 G, where 256 x 320 cells reach 39 G."""
     scheme, reason = choose(reference_problem((256, 320), 8, 1), "float32", HOPPER)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulated import agree, diagonal, stepped
+from emulated import agree, diagonal, in_bands, stepped
 
 from fdtd.axisymmetric.media import Media
 from fdtd.backends import reference
@@ -37,6 +37,23 @@ def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str
     )
     problem = diagonal(made)
     agree(stepped(problem, "resident", precision, **tuning), reference.run(problem), precision)
+
+
+@pytest.mark.parametrize("columns", [(0, 30), (36, 58)])
+def test_antennas_with_metal(columns: tuple[int, int]) -> None:
+    """Rows keep the coefficients that are not air's alone: bits of one_step, and of rows that keep all."""
+    problem = replace(in_bands(random_problem(seed=3, order=1, batch=2, shape=(70, 41)), *columns), metal=True)
+    tuning: dict[str, Any] = {"shape": (2, 2), "cluster": 4}
+    assert SCHEMES["resident"](problem, "float64", HOPPER, **tuning).macros["BY_NEED"]
+    found = stepped(problem, "resident", "float64", **tuning)
+    for expected in (
+        stepped(problem, "one_step", "float64"),
+        stepped(replace(problem, metal=False), "resident", "float64", **tuning),
+    ):
+        assert found.final is not None and expected.final is not None
+        assert np.abs(expected.final).max() > 0
+        np.testing.assert_array_equal(found.final, expected.final)
+        np.testing.assert_array_equal(found.contour, expected.contour)
 
 
 @pytest.mark.parametrize("lens", [True, False])
