@@ -191,6 +191,9 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
         `idle`; `antennas`, `antennas_per_s`, `steps` an antenna (mean), `cell_steps_per_s` of a worker while it steps,
         and next to it `kernel_cell_steps_per_s` of its scheme on that lattice, with the reference lens and everything
         on, None where that lens does not fit it.
+
+    Raises:
+        ConfigError: The search was over after one generation.
     """
     plan = plan_for(experiment)
     marks = _Marks(progress or Progress())
@@ -208,6 +211,11 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
         with _noting(str(stages)) as sampler:
             summary = run(experiment, root=root, progress=marks, **about)
         ended = time.time()
+        if len(marks.generations) < 2:
+            raise ConfigError(
+                f"{experiment.name}: the first generation met all goals, or a limit of evolution.stop, and bench study "
+                "times those from the second on; set other objectives or a higher limit"
+            )
         rows = load(summary.folder)
         batches = [json.loads(line) for file in stages.iterdir() for line in file.read_text().splitlines()]
     first, last = marks.generations[0][1], marks.generations[-1][1]

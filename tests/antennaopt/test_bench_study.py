@@ -33,6 +33,12 @@ def test_the_parts_are_the_whole(call):
     assert not list(Path.cwd().iterdir()), "a bench leaves nothing behind"
 
 
+def test_a_search_that_is_over_at_once_has_nothing_to_time(call):
+    code, _, err = call("bench", "study", *changes((*SMALL, "evolution.stop.evaluations=4")), "--quiet")
+    assert code == 2
+    assert "the first generation met all goals, or a limit of evolution.stop" in err and "Traceback" not in err
+
+
 @pytest.mark.parametrize(
     ("calls", "what"),
     [
