@@ -74,6 +74,27 @@ def wide_table() -> str:
     return table(["cells", "lenses", *heads, "segments", "blocks a tile", "steps a launch"], lines)
 
 
+def metal_table() -> str:
+    """Return rates of random antennas with metal, by scheme and by the coefficients that rows keep on chip."""
+    columns = {
+        "`wavefront`": ("wavefront", ""), "`resident`, all kept": ("resident", "all"),
+        "`resident`, by need": ("resident", "by need"), "`trapezoidal`, all kept": ("trapezoidal", "all"),
+        "`trapezoidal`, by need": ("trapezoidal", "by need"),
+    }  # fmt: skip
+    found: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
+    for row in rows("h200/metal"):
+        found.setdefault((row["experiment"], cells(row)), {})[row["scheme"], row["kept"]] = row
+    lines = []
+    for (name, shape), rates in found.items():
+        shown = []
+        for key in columns.values():
+            row = rates.get(key)
+            text = "" if row is None else giga(row["cell_steps_per_s"])
+            shown.append(f"**{text}**" if row and row["chosen"] and row["kept"] != "all" else text)
+        lines.append([f"`{name}`", shape, *shown])
+    return table(["experiment", "cells", *columns], lines)
+
+
 def parts_table() -> str:
     """Return rates of kernels with parts left out."""
     parts = {(): "", ("layers",): "", ("record",): "", ("media",): "", ("layers", "record", "media"): ""}

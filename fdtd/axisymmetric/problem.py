@@ -61,7 +61,7 @@ class Problem:
         initial: Start fields (batch, 6, nz, nr) in the order above, or None for zero. For tests of the update.
         few: Whether few antennas are stepped at a time, as for a certificate. A device then takes the scheme that is
             fast for these.
-        metal: Whether antennas have metal beside their feed, which fills rows with cut faces. A device chooses its
+        metal: Whether antennas have other metal than their feed, which fills rows with cut faces. A device chooses its
             scheme, and how that keeps coefficients, by it.
     """
 

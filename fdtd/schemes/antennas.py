@@ -26,8 +26,8 @@ _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
 # Of a cluster of up to eight blocks, and of more (two lattices; few of their blocks hold layers), by warps of a block.
 _STEP_SECONDS = {8: (3.0e-6, 2.0e-6), 12: (2.6e-6, 2.6e-6)}
-# What metal beside the feed leaves of the paces, which are those of lenses (decision record 0072); of the wavefront's by
-# pieces a lane.
+# What metal other than the feed leaves of the paces, which are those of lenses (decision record 0074); of that of the
+# wavefront by pieces a lane.
 _WAVES_IN_METAL, _RESIDENT_IN_METAL, _TILES_IN_METAL = (1.0, 0.5, 0.5), 0.8, 0.75
 _ONE_STEP = 1.6e10  # cell-steps a second on the smallest lattice (39 G on 256 x 320): an order, no forecast
 

@@ -61,7 +61,7 @@ def test_wide_lattices_go_in_tiles_of_segments(columns):
     ],
 )
 def test_antennas_with_metal_go_where_their_rows_fit(shape, lenses, metal):
-    """As corrugated horns and reflectors were measured on an H200 (docs/decisions/0072)."""
+    """As corrugated horns and reflectors were measured on an H200 (docs/decisions/0074)."""
     problem = reference_problem(shape, 8, 1)
     assert choose(problem, "float32", HOPPER)[0] == lenses
     assert choose(replace(problem, metal=True), "float32", HOPPER)[0] == metal
