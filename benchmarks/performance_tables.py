@@ -133,14 +133,17 @@ def fast_device() -> str:
         f"{best['antennas_per_s']:.0f} antennas/s (spread {best['spread']:.1%}), stepping at {giga(rate)} G",
         "`antennaopt bench evaluate --backend cuda`",
     ])  # fmt: skip
-    (patch,), patches = rows("h200/evaluate_patch"), rows("h200/ten_thousand_patches")
+    both, patches = rows("h200/evaluate_patch"), rows("h200/ten_thousand_patches")
     lines += [
         [
-            f"whole patches, {cells(patch)} cells, {patch['steps']} steps each, `{patch['scheme']}`, "
-            f"{patch['processes']} processes",
+            f"{'whole' if patch['parts'] == 1 else 'halves of'} patches, {cells(patch)} cells, {patch['steps']} steps "
+            f"each, `{patch['scheme']}`, {patch['processes']} processes",
             f"{patch['antennas_per_s']:.0f} antennas/s (spread {patch['spread']:.1%})",
             "`antennaopt bench evaluate --family patch --backend cuda`",
-        ],
+        ]
+        for patch in both
+    ]
+    lines += [
         [
             f"{patches[0]['antennas']:,} patches evolved, with report, the whole command, on two machines",
             " and ".join(f"{row['wall_seconds']:.0f} s" for row in patches),
