@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.experiment.fields import refuse
+from antennaopt.experiment.size_checks import size_warning
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import format_frequency, format_length
 from antennaopt.settings import ALGORITHMS
@@ -169,6 +170,9 @@ def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
                 f"{format_length(radius)}; usual is at most {level:.1f} dBi at {format_frequency(hz)} (Harrington's "
                 "limit N^2 + 2 N with N = k a)"
             )
+    size = size_warning(experiment, goal)
+    if size:
+        yield size
     if goal.metric == "axial_ratio_db" and experiment.polarisation == LINEAR:
         yield (
             f"{goal.name} is that of the antenna fed in circular polarisation, and polarisation is linear; "

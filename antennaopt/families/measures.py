@@ -59,16 +59,22 @@ def measures_of(outline: Outline) -> Measures:
     metal = list(outline.conductors)
     solids = [one.corners for one in outline.dielectrics]
     lenses = [one.corners for one in outline.dielectrics if not one.fills_feed]
-    points = np.concatenate([*metal, *solids])
-    low, high = points.min(axis=0), points.max(axis=0)
+    length, diameter = extents_of(outline)
     of_metal = revolved(metal)
     return Measures(
-        length=float(high[1] - low[1]),
-        diameter=2 * float(high[0]),
+        length=length,
+        diameter=diameter,
         aperture=outline.aperture or 2 * _aperture_radius(metal, lenses),
         metal=of_metal,
         dielectric=revolved([*metal, *solids]) - of_metal if solids else 0.0,
     )
+
+
+def extents_of(outline: Outline) -> tuple[float, float]:
+    """Return the length along the axis and the largest diameter of a section, m."""
+    points = np.concatenate([*outline.conductors, *(one.corners for one in outline.dielectrics)])
+    low, high = points.min(axis=0), points.max(axis=0)
+    return float(high[1] - low[1]), 2 * float(high[0])
 
 
 def _aperture_radius(metal: Sequence[np.ndarray], solids: Sequence[np.ndarray]) -> float:

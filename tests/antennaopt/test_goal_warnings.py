@@ -75,6 +75,20 @@ def test_a_usual_goal_is_not_warned_of(tmp_path, goal):
     assert warned(tmp_path, goal) == ()
 
 
+def test_a_length_or_diameter_that_no_design_has_is_named_with_the_nearest(tmp_path):
+    """The tube and its back wall have 20.4 mm, the lens 8 to 20 mm of radius; all of it is known before solving."""
+    assert warned(tmp_path, 'metric = "length_mm"\nat_most = 28.4', 'metric = "diameter_mm"\nat_least = 40') == ()
+    (line,) = warned(tmp_path, 'metric = "length_mm"\nat_most = 28.3')
+    assert line.startswith("objective.0: length_mm at_most = 28.3 mm is hardly met: of ")
+    assert "none has less than 28.4 mm, of which the feed's tube and back wall are 20.4 mm" in line
+    (line,) = warned(tmp_path, 'metric = "diameter_mm"\nat_least = 40.1')
+    assert "none has more than 40 mm; change it" in line
+    file = tmp_path / "constraint.toml"
+    file.write_text(LENS + '[[constraint]]\nmetric = "length_mm"\nat_most = 15\n')
+    (line,) = load_experiment(file).warnings
+    assert line.startswith("constraint.0: length_mm at_most = 15 mm is hardly met")
+
+
 def test_the_sphere_is_that_of_the_largest_antenna_with_its_feed(tmp_path):
     """Radius 20 mm, height 20 mm, feed 20 mm: a sphere of 28.28 mm; N = k a at the lowest frequency of the goal."""
     for frequencies, hz in (("", 28.5e9), ('\nfrequencies = ["31.5 GHz"]', 31.5e9)):
@@ -125,4 +139,4 @@ def test_validate_warns_and_goes_on(call, tmp_path):
 
 @pytest.mark.parametrize("file", sorted((REPOSITORY / "experiments").rglob("*.toml")), ids=lambda file: file.stem)
 def test_the_experiments_of_the_project_have_sound_goals(file):
-    assert [line for line in load_file(file).warnings if line.startswith("objective")] == []
+    assert [line for line in load_file(file).warnings if line.startswith(("objective", "constraint"))] == []
