@@ -15,7 +15,7 @@ from typing import Any
 import msgpack
 from distributed import Future
 from distributed.client import FutureCancelledError
-from distributed.protocol import Serialized
+from distributed.protocol.serialize import Serialized
 from distributed.scheduler import KilledWorker
 
 from antennaopt.farm.batches import Batch

@@ -169,7 +169,7 @@ def solve_on_worker(
         The reply, and `worker`, this worker's name; None where it went straight.
     """
     from distributed import get_worker
-    from distributed.protocol import Serialized
+    from distributed.protocol.serialize import Serialized
 
     worker, (evaluate, family, backend) = get_worker(), task
     began = {"token": token, "worker": worker.address}

@@ -130,7 +130,7 @@ class StepCounts:
     def _look(self) -> None:
         """Look at the antennas of the last generation that were not looked at yet."""
         latest, self._latest = by_slot(one for one in self._latest if one.outcome.steps), ()
-        known = [(one.candidate.genome, one.outcome.steps) for one in latest]
+        known = [(one.candidate.genome, one.outcome.steps or 0) for one in latest]
         self._known = known[:MOST_COMPARED] or self._known
 
     def most_first(self, names: Sequence[str], genomes: Sequence[Sequence[float]]) -> list[str]:

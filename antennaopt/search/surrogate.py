@@ -255,4 +255,4 @@ def _rank_correlation(ones: np.ndarray, others: np.ndarray) -> float:
     if len(ones) < 3 or ones.max() == ones.min() or others.max() == others.min():
         return 0.0
     ranks = np.array([np.argsort(np.argsort(one, kind="stable"), kind="stable") for one in (ones, others)])
-    return float(np.corrcoef(ranks)[0, 1])
+    return float(np.asarray(np.corrcoef(ranks))[0, 1])
