@@ -23,7 +23,7 @@ from antennaopt.run.interfaces import Evaluation, Interfaces
 from antennaopt.run.memory import Memory, StepCounts, design_digest, refuse_failures
 from antennaopt.run.order import Order, sizes
 from antennaopt.run.overlap import Overlap
-from antennaopt.run.process import rare_collections
+from antennaopt.run.process import rare_collections, short_turns
 from antennaopt.run.saving import Saving
 from antennaopt.run.under_way import Copies, UnderWay
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
@@ -99,7 +99,7 @@ class Driver:
             Interrupted: A signal came; everything is saved.
             TooManyFailuresError: The search has nothing to go on.
         """
-        with rare_collections():
+        with rare_collections(), short_turns():
             try:
                 while not self._is_over():
                     if self._signals.requested:

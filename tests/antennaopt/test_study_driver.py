@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import weakref
 
 import pytest
@@ -12,7 +13,7 @@ from cheap_study import REAL, WHOLE, CheapFarm, MemoryStore, driver
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.run.memory import design_digest
-from antennaopt.run.process import StopSignals
+from antennaopt.run.process import TURN_S, StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import Mutation, Stop, decode
 
@@ -319,3 +320,19 @@ def test_a_run_collects_rarely_and_a_callers_frozen_objects_stay_frozen(frozen):
         assert gc.get_threshold() == before
     finally:
         gc.freeze()  # as it was
+
+
+def test_threads_of_a_driver_take_short_turns_while_it_runs():
+    """And what they took before once it is over, also where it fails."""
+    found = []
+
+    class Fails(CheapFarm):
+        def run(self, batches):
+            found.append(sys.getswitchinterval())
+            raise RuntimeError
+
+    before = sys.getswitchinterval()
+    with pytest.raises(RuntimeError):
+        driver(MemoryStore(), Fails()).run()
+    assert found == [pytest.approx(TURN_S, rel=1e-3)] and before > TURN_S
+    assert sys.getswitchinterval() == before
