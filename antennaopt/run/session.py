@@ -32,12 +32,11 @@ from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.sampling import sampling_of
 from antennaopt.run.studies import Bench
 from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
-from antennaopt.run.write_behind import MANY, WriteBehind
+from antennaopt.run.write_behind import WriteBehind
 from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.search.fronts import Front
 from antennaopt.solve.certificate import account, crowned
-from antennaopt.solve.device import usable_cores
 from antennaopt.solve.lattices import cell_count
 from antennaopt.solve.outcome import result_object
 from antennaopt.store.cache import EvaluationCache
@@ -179,8 +178,8 @@ class Session:
             Thread(target=load_drawing, name="drawing").start()
             if self._farm.device is not None:  # its generations keep this process's interpreter busy
                 self._drawer = Drawer()
-        if self._farm.device is not None and self._experiment.evolution.population >= MANY and usable_cores() > 2:
-            self._store.start_writer()
+        if self._farm.device is not None:
+            self._store.expect(self._experiment.evolution.population)
         try:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:

@@ -13,6 +13,7 @@ from antennaopt.run.handover import Message, Unfit, generation_message, state_me
 from antennaopt.run.interfaces import Evaluation, Recalled
 from antennaopt.run.stores import FolderStore
 from antennaopt.run.writer import Writer, WriterLost
+from antennaopt.solve.device import usable_cores
 from antennaopt.store.files import remove_all_leftovers
 from antennaopt.store.generations import generation_of
 from antennaopt.store.run_folder import RunFolder
@@ -25,6 +26,9 @@ PER_SECOND = 300.0
 
 MOST_WAITING = 2
 """Generations that a process may have left to write, the one under way among them, when another is handed in."""
+
+SOLVING = 2
+"""Cores that the driver and a device's worker keep busy at the start; with no more nothing is started meanwhile."""
 
 PATIENCE_S = 5.0
 """After which a process that writes is woken, in case a signal has stopped it."""
@@ -61,12 +65,22 @@ class WriteBehind(FolderStore):
         with suppress(OSError):
             self._writer = Writer(self.folder)
 
+    def expect(self, rows: int) -> None:
+        """Start the process before the first generation of so many rows comes, from a device: that will be fast."""
+        if usable_cores() > SOLVING:
+            self._start_for(rows)
+
+    def _start_for(self, rows: int) -> None:
+        """Start the process where generations have rows enough."""
+        if rows >= MANY:
+            self.start_writer()
+
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Store a generation's rows and patterns, in the background."""
         self._make_room()
         since, self._handed = self._handed, time.monotonic()
-        if len(evaluations) >= max(MANY, PER_SECOND * (self._handed - since)):
-            self.start_writer()
+        if len(evaluations) >= PER_SECOND * (self._handed - since):
+            self._start_for(len(evaluations))
         whole = partial(super().write_generation, generation, evaluations)
         message = partial(generation_message, generation, evaluations)
         self._writing = {one: write for one, write in self._writing.items() if not write.done()}
