@@ -122,6 +122,7 @@ def outline(layout: Layout, *, losses: bool = True, few: bool = False) -> Proble
         if losses
         else None,
         few=few,
+        metal=layout.metal,
     )
 
 

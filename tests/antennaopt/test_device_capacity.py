@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from antennaopt.bench.problems import reference_problem
+from antennaopt.experiment import load_experiment
+from antennaopt.run.planning import plan_for
 from antennaopt.solve import device
 from antennaopt.solve.capacity import capacity_of
 from antennaopt.solve.device import evaluate_within_memory
@@ -184,6 +186,14 @@ def test_room_of_a_study():
     assert found["wave"] == 132
     assert found["antennas"] % 132 == 0
     assert found["antennas"] >= 132
+
+
+def test_room_is_counted_for_the_scheme_that_steps():
+    """Reflectors go to `resident` on this lattice, seven at a time, as `pose` asks for."""
+    table = plan_for(load_experiment(ROOT / "experiments" / "cassegrain.toml"))
+    assert table["layout"]["metal"]
+    found = capacity_of(table, HOPPER, 100 * 10**9)
+    assert (found["scheme"], found["wave"] % found["at_once"]) == ("resident", 0)
 
 
 class Solver:
