@@ -363,10 +363,7 @@ class RunFolder:
         return load_checkpoint(self.path / "checkpoint")
 
     def record_failures(self, failures: Iterable[Mapping[str, Any]]) -> None:
-        """Append evaluations that were not `ok` to `failures.jsonl`, with the whole traceback where there is one.
-
-        A generation that is written again appends its own again.
-        """
+        """Append evaluations that were not `ok` to `failures.jsonl`, with the whole traceback where there is one."""
         for failure in failures:
             self._append("failures.jsonl", failure)
 

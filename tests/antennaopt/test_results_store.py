@@ -16,6 +16,7 @@ from run_examples import evaluated, fill, new_run, solved
 
 from antennaopt.errors import ResumeRefusedError, RunInUseError, StorageError
 from antennaopt.store import load
+from antennaopt.store.evaluations import write_evaluations
 from antennaopt.store.run_folder import RunFolder
 
 HERE = Path(__file__).parent
@@ -145,6 +146,24 @@ def test_log_lines_are_json_and_a_torn_one_is_not_joined(tmp_path):
     assert json.loads(lines[0])["best"] == 1.5
     assert json.loads(lines[2])["event"] == "resumed"
     assert json.loads(failures[0])["error"] == "line\nline"
+
+
+def test_failures_of_a_generation_that_is_written_again_stand_there_once(tmp_path):
+    """The process that wrote was lost between two lines, or within one; the driver writes the whole generation."""
+    lost = {"status": "lost", "error": "worker ended", "seconds": 0.5, "steps": 0}
+    with new_run(tmp_path) as folder:
+        rows = [evaluated(folder.columns, 3, slot, lost if slot % 2 else solved()) for slot in range(6)]
+        path = folder.path / "failures.jsonl"
+        write_evaluations(folder, 3, rows, {})
+        lines = path.read_text().splitlines(keepends=True)
+        for left in (lines[:2], [*lines[:1], lines[1][:40]]):
+            path.write_text("".join(left))
+            write_evaluations(folder, 3, rows, {})
+            whole = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+            assert [one["individual"] for one in whole] == ["g0003-s001", "g0003-s003", "g0003-s005"]
+        write_evaluations(folder, 4, [evaluated(folder.columns, 4, 0, lost)], {})
+        write_evaluations(folder, 3, [evaluated(folder.columns, 3, 1, lost | {"seconds": 0.75})], {})
+        assert len(path.read_text().splitlines()) == 1 + 3 + 2  # a torn one, and another solution of one antenna
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "newer", "list"])
