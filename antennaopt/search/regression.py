@@ -9,9 +9,12 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Of the covariance, over the root mean of the squared distances."""
@@ -20,6 +23,21 @@ NOISES = (1e-6, 1e-4, 1e-2)
 """Variances, over that of the amplitude."""
 
 _SMALLEST = 1e-12  # of a variance
+
+
+@lru_cache(maxsize=1)
+def _pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let BLAS take one thread while the body runs: its sums have another order with another number of threads.
+
+    More of them gain nothing on a few hundred points, and next to workers that use all cores they wait for each other.
+    """
+    with _pools().limit(limits=1, user_api="blas"):
+        yield
 
 
 class Regression:

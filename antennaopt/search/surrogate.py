@@ -31,7 +31,7 @@ from antennaopt.search.candidate import Result, Scored, counted, levels
 from antennaopt.search.cmaes import CovarianceAdaptation
 from antennaopt.search.distribution import Distribution
 from antennaopt.search.objectives import WORST_SHORTFALL_DB
-from antennaopt.search.regression import LENGTHS, Regression
+from antennaopt.search.regression import LENGTHS, Regression, one_thread
 
 PRESELECTED = "preselected"
 """Operator of an individual that was the best of several by prediction."""
@@ -102,7 +102,11 @@ class SurrogateAdaptation(CovarianceAdaptation):
     def breed(self, count: int) -> list[Made]:
         """Return those of many samples that are best by prediction; plain samples where too little is known."""
         self._drawn = None
-        predicted = self._predictor() if self._since else None
+        with one_thread():
+            return self._preselected(count) if self._since else super().breed(count)
+
+    def _preselected(self, count: int) -> list[Made]:
+        predicted = self._predictor()
         if predicted is None:
             return super().breed(count)
         moved = copy(self._distribution)
