@@ -7,7 +7,7 @@ the predictions ranked the last generation.
 
 What is predicted is by how much each goal is missed at each frequency, which is smooth in the genes; fitness, made of
 the worst of these, is not. On finer cells the coarse predictions stay, and the differences to them are predicted too:
-they need few antennas.
+they need few antennas. A sample whose nearest known antenna failed ranks as one that cannot be built.
 
 References:
     Hansen, A global surrogate assisted CMA-ES, GECCO 2019, p. 664: steps on a model while it ranks well.
@@ -44,6 +44,8 @@ _FIRST_STEPS, _MOST_STEPS = 2, 8  # by predictions alone
 _GOOD, _POOR = 0.5, 0.3  # rank correlation of a generation: more steps above, fewer below
 _MORE, _FEWER = 1.5, 0.7
 _COARSE_STEP = 0.02  # of a gene's range: enough on cells that are not the finest
+_FAILED = ("infeasible", "diverged", "undecayed")  # what says something of an antenna, not of the machine
+_MOST_FAILED = 512  # antennas that are kept
 _LONGER = tuple(2.0 * one for one in LENGTHS)  # differences between cells vary slowly
 
 
@@ -79,9 +81,11 @@ class SurrogateAdaptation(CovarianceAdaptation):
         self._best_start: tuple[float, dict[str, Any]] | None = None
         self._drawn: _Drawn | None = None
         self._told_misses: dict[str, list[list[float]]] = {}
+        self._told_failed: set[str] = set()
         super().__init__(*args, **start)
         self._steps_of_genes = np.array([0 if one.kind == "real" else levels(one) for one in self.genes])
         self._archive, self._coarse = Archive.empty(len(self.genes)), Archive.empty(len(self.genes))
+        self._failed = np.empty((0, len(self.genes)))
 
     @property
     def _samples(self) -> int:
@@ -97,6 +101,8 @@ class SurrogateAdaptation(CovarianceAdaptation):
         for one in given:
             if one.status == "ok" and not one.cached:
                 self._told_misses[one.individual] = [*map(list, one.misses)] or [[each] for each in one.shortfalls]
+            elif one.status in _FAILED:
+                self._told_failed.add(one.individual)
         return super().tell(given)
 
     def breed(self, count: int) -> list[Made]:
@@ -121,6 +127,7 @@ class SurrogateAdaptation(CovarianceAdaptation):
     def survivors(self, told: Sequence[Scored]) -> list[Scored]:
         """Note what was solved, and move the distribution."""
         self._archive = self._with(self._archive, told)
+        self._note_failed(told)
         return super().survivors(told)
 
     def _learn(self, order: Sequence[Scored]) -> None:
@@ -150,13 +157,14 @@ class SurrogateAdaptation(CovarianceAdaptation):
         self._distribution.fit(np.array([one.candidate.genome for one in order]))
         self._coarse = self._archive.near(self._distribution, _NEIGHBOURS)
         self._archive = self._with(Archive.empty(len(self.genes)), told)
+        self._note_failed(told)
         self._steps, self._drawn, self._best_start = _FIRST_STEPS, None, None
         self._since, self._best, self._waiting = 1, order[0].fitness, 0
         return told
 
     def after_polish(self, told: list[Scored]) -> list[Scored]:
         """Return those who were polished: nothing is predicted any more."""
-        self._told_misses = {}
+        self._told_misses, self._told_failed = {}, set()
         return super().after_polish(told)
 
     def _is_spent(self) -> bool:
@@ -183,6 +191,24 @@ class SurrogateAdaptation(CovarianceAdaptation):
         flat = np.array([[x for goal in row for x in goal] for row in rows])
         return archive.with_more(genomes, flat, np.array([one.fitness for one in there]))
 
+    def _note_failed(self, told: Sequence[Scored]) -> None:
+        """Keep the last antennas that failed."""
+        failed, self._told_failed = self._told_failed, set()
+        more = [one.candidate.genome for one in told if one.candidate.individual in failed]
+        if more:
+            self._failed = np.concatenate([self._failed, np.array(more)])[-_MOST_FAILED:]
+
+    def _fails(self, genomes: np.ndarray) -> np.ndarray:
+        """Say of each genome whether the nearest known antenna failed, in units of the distribution."""
+        if not len(self._failed):
+            return np.zeros(len(genomes), dtype=bool)
+        at = self._inputs(genomes)
+        failed, solved = (
+            ((at[:, np.newaxis] - self._inputs(one)[np.newaxis]) ** 2).sum(axis=2).min(axis=1, initial=np.inf)
+            for one in (self._failed, self._archive.genomes)
+        )
+        return failed < solved
+
     def _predictor(self) -> Callable[[np.ndarray], np.ndarray] | None:
         """Return what predicts fitness near the distribution; None where too few antennas are known."""
         near, inputs = self._archive.near(self._distribution, _NEIGHBOURS), self._inputs
@@ -192,11 +218,11 @@ class SurrogateAdaptation(CovarianceAdaptation):
             coarse = Regression(inputs(self._coarse.genomes), self._coarse.filled())
             at = inputs(near.genomes)
             fine = Regression(at, near.filled() - coarse(at), _LONGER)
-            return lambda genomes: self._fitness_of(coarse(inputs(genomes)) + fine(inputs(genomes)))
+            return lambda genomes: self._fitness_of(coarse(inputs(genomes)) + fine(inputs(genomes)), genomes)
         if len(near) < _FEWEST * len(self.genes):
             return None
         known = Regression(inputs(near.genomes), near.filled())
-        return lambda genomes: self._fitness_of(known(inputs(genomes)))
+        return lambda genomes: self._fitness_of(known(inputs(genomes)), genomes)
 
     def _inputs(self, genomes: np.ndarray) -> np.ndarray:
         """Return genomes in units of the distribution, those of genes with steps in the middle of their step."""
@@ -205,14 +231,15 @@ class SurrogateAdaptation(CovarianceAdaptation):
         placed = np.where(self._steps_of_genes > 0, middles, genomes)
         return (placed - self._distribution.mean) / self._distribution.deviations()
 
-    def _fitness_of(self, misses: np.ndarray) -> np.ndarray:
-        """Return the fitness of predicted misses, (antennas, numbers)."""
+    def _fitness_of(self, misses: np.ndarray, genomes: np.ndarray) -> np.ndarray:
+        """Return the fitness of predicted misses, (antennas, numbers); where antennas fail, that of one that does."""
         ends, aims = np.cumsum(self._counts), self._order.aims
         worst = [misses[:, end - count : end].max(axis=1) for end, count in zip(ends, self._counts, strict=True)]
         for place, one in enumerate(worst):
             if not (place < len(aims) and aims[place]):
                 worst[place] = np.clip(one, 0.0, WORST_SHORTFALL_DB)
-        return np.array([self._order.fitness("ok", row) for row in np.stack(worst, axis=1).tolist()])
+        found = np.array([self._order.fitness("ok", row) for row in np.stack(worst, axis=1).tolist()])
+        return np.where(self._fails(genomes), self._order.fitness("infeasible", ()), found)
 
     def own_state(self) -> dict[str, Any]:
         """Return the distribution, the best start on these cells, and what predictions are made of."""
@@ -223,6 +250,7 @@ class SurrogateAdaptation(CovarianceAdaptation):
             "counts": list(self._counts),
             "archive": self._archive.state(),
             "coarse": self._coarse.state(),
+            "failed": self._failed.tolist(),
             "best_start": None if start is None else {**start[1], "best": start[0]},
         }
 
@@ -233,7 +261,7 @@ class SurrogateAdaptation(CovarianceAdaptation):
             ValueError: No search can have had it.
         """
         super().restore_own(state)
-        self._told_misses, self._drawn = {}, None
+        self._told_misses, self._told_failed, self._drawn = {}, set(), None
         self._steps, self._counts = counted(state["steps"]), tuple(counted(one) for one in state["counts"])
         if not 1 <= self._steps <= _MOST_STEPS:
             raise ValueError(f"{self._steps} steps by predictions")
@@ -242,6 +270,9 @@ class SurrogateAdaptation(CovarianceAdaptation):
         for one in (self._archive, self._coarse):
             if len(one) and one.misses.shape[1] != sum(self._counts):
                 raise ValueError(f"{one.misses.shape[1]} misses an antenna, of goals with {list(self._counts)}")
+        self._failed = np.array(state["failed"], dtype=float).reshape(-1, genes)
+        if not ((self._failed >= 0.0) & (self._failed <= 1.0)).all() or len(self._failed) > _MOST_FAILED:
+            raise ValueError(f"{len(self._failed)} antennas that failed")
         start = self._best_start = None
         if state["best_start"] is not None:
             start = {name: one for name, one in state["best_start"].items() if name != "best"}
