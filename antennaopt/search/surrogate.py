@@ -169,7 +169,8 @@ class SurrogateAdaptation(CovarianceAdaptation):
 
     def _is_spent(self) -> bool:
         coarse = self.climb is not None and not self.climb.at_top
-        return super()._is_spent() or (coarse and bool(self._distribution.deviations().max() < _COARSE_STEP))
+        widest = max(self._distribution.deviations()[~self._stepped], default=1.0)
+        return super()._is_spent() or (coarse and bool(widest < _COARSE_STEP))
 
     def _start_again(self) -> None:
         self._note_start()

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cheap_lens_here import EXPERIMENT
+from threadpoolctl import threadpool_limits
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import Experiment
@@ -77,6 +78,45 @@ def test_it_needs_a_quarter_of_the_antennas_that_cmaes_needs():
         for name, count in (("surrogate", 144), ("cmaes", 576))
     }
     assert all(mine <= others for mine, others in zip(*ends.values(), strict=True)), ends
+
+
+def test_next_to_antennas_that_cannot_be_built_it_comes_as_far_as_cmaes():
+    """The best has its first gene at 0.3, and none above 0.31 can be built: 192 antennas, and 480 of `cmaes`."""
+
+    def carried_out(name, seed, evaluations):
+        one = search(name, seed, evaluations=evaluations)
+        while one.stopped() is None:
+            asked = one.ask()
+            one.tell([
+                result_of(each, 1) if each.genome[0] <= 0.31
+                else Result(individual=each.individual, status="infeasible")
+                for each in asked
+            ])  # fmt: skip
+        return one.best().fitness
+
+    for seed in (1, 2, 3):
+        assert carried_out("surrogate", seed, 192) <= carried_out("cmaes", seed, 480)
+
+
+def test_predictions_have_the_same_bits_with_any_number_of_threads():
+    """More than one thread adds 300 terms in another order."""
+    drawn = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            one = search(population=60, generations=6)
+            for _ in range(5):
+                generation(one)
+            one.ask()
+            drawn.append(one._drawn.fitness)
+    np.testing.assert_array_equal(*drawn)
+
+
+def test_genes_in_steps_do_not_keep_it_from_another_start():
+    """Their deviation never falls below a quarter of a step."""
+    genes = [*GENES[:4], SimpleNamespace(name="n", low=0, high=3, kind="integer", choices=())]
+    one = search(genes=genes, generations=40, ladder=Ladder(cells=(6e-4, 3e-4), finish=0.1))
+    operators = {each.operator for _ in range(30) for each in generation(one)}
+    assert "restart" in operators
 
 
 def test_a_generation_is_the_best_by_prediction_of_four_times_as_many():
