@@ -89,9 +89,12 @@ class YeePlan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> YeePlan:
-        """Return the plan that `to_dict` wrote; other keys are left out. Older plans have defaults for newer keys."""
+        """Return the plan that `to_dict` wrote; other keys are left out.
+
+        Older plans have defaults for newer keys, but for `whole`: their boards were solved whole.
+        """
         own = {name: data[name] for name in cls.__dataclass_fields__ if name in data or name not in _NEWER}
-        return cls(**{**own, "frequencies": tuple(data["frequencies"]), "shape": tuple(data["shape"])})
+        return cls(**{"whole": True, **own, "frequencies": tuple(data["frequencies"]), "shape": tuple(data["shape"])})
 
     def within(self, max_steps: int | None) -> YeePlan:
         """Return the same plan with another step limit; None for its own."""

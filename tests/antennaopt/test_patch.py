@@ -303,6 +303,8 @@ def test_a_certificate_halves_cells_between_close_edges(tmp_path, margin):
     assert cells[1] == pytest.approx(cells[0] / 2)
     assert plans[1]["cells_per_wavelength"] >= plans[0]["cells_per_wavelength"]
     assert YeePlan.from_dict({name: value for name, value in plans[0].items() if name != "between"}).between == 3.0
+    older = YeePlan.from_dict({name: value for name, value in plans[0].items() if name not in ("whole", "parts")})
+    assert (older.whole, older.parts) == (True, 1), "runs from before halves are resumed as they were begun"
 
 
 def test_layers_too_close_are_refused_before_solving(call, tmp_path):
