@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -86,40 +86,71 @@ class StopSignals:
         self.request(EXIT_CODES[signal.Signals(number)])
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
+class _WhileUsed:
+    """A change of the process that holds while the body of any of its users runs: runs may overlap in threads."""
+
+    def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
+        """Take what makes the change and returns what undoes it."""
+        self._change, self._lock, self._users = change, threading.Lock(), 0
+        self._undo: Callable[[], None] = change
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """The first of all users makes the change, and the last one undoes it."""
+        with self._lock:
+            if not self._users:
+                self._undo = self._change()
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._undo()
+
+
+def _collect_rarely() -> Callable[[], None]:
+    before, kept = gc.get_threshold(), gc.get_freeze_count() > 0
+    if kept:
+        gc.collect()  # of little, what came since; garbage would stay for good
+    gc.freeze()  # else without a collection, which takes a tenth of a second of the start; garbage waits for the end
+    gc.set_threshold(*RARELY)
+
+    def undo() -> None:
+        gc.set_threshold(*before)
+        if not kept:
+            gc.unfreeze()
+
+    return undo
+
+
+def _take_short_turns() -> Callable[[], None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN_S)
+    return lambda: sys.setswitchinterval(before)
+
+
+_RARE, _SHORT = _WhileUsed(_collect_rarely), _WhileUsed(_take_short_turns)
+
+
+def rare_collections() -> AbstractContextManager[None]:
     """Collect garbage hundreds of times more rarely, and never look at what was there before, while the body runs.
 
     A generation makes hundreds of thousands of numbers, lists and dictionaries that no cycle holds; looking for cycles
     among them took a third of the driver's time in a run that solves nothing. What a caller has frozen stays frozen,
     and with it all that is there when the body begins.
     """
-    before, kept = gc.get_threshold(), gc.get_freeze_count() > 0
-    if kept:
-        gc.collect()  # of little, what came since; garbage would stay for good
-    gc.freeze()  # else without a collection, which takes a tenth of a second of the start; garbage waits for the end
-    gc.set_threshold(*RARELY)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        if not kept:
-            gc.unfreeze()
+    return _RARE.use()
 
 
-@contextmanager
-def short_turns() -> Iterator[None]:
+def short_turns() -> AbstractContextManager[None]:
     """Let threads take turns every half millisecond in place of every five while the body runs.
 
     A worker's reply is encrypted in pieces of 16 KiB, and the thread that receives it waits for its turn after each: a
     reply of 2 MB has 140. While the driver breeds or scores, each turn comes only when the interval is over.
     """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(TURN_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+    return _SHORT.use()
 
 
 class Noise(logging.Handler):

@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 import weakref
+from contextlib import ExitStack
 
 import pytest
 from cheap_study import REAL, WHOLE, CheapFarm, MemoryStore, driver
 
 from antennaopt.errors import Interrupted, TooManyFailuresError
 from antennaopt.run.memory import design_digest
-from antennaopt.run.process import TURN_S, StopSignals
+from antennaopt.run.process import TURN_S, StopSignals, rare_collections, short_turns
 from antennaopt.run.progress import Progress
 from antennaopt.search import Mutation, Stop, decode
 
@@ -320,6 +321,19 @@ def test_a_run_collects_rarely_and_a_callers_frozen_objects_stay_frozen(frozen):
         assert gc.get_threshold() == before
     finally:
         gc.freeze()  # as it was
+
+
+def test_runs_that_overlap_leave_the_process_as_it_was():
+    """The one that began first ends first; changes hold until the other has ended too."""
+    turns, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    one, other = ExitStack(), ExitStack()
+    for each in (one, other):
+        each.enter_context(short_turns())
+        each.enter_context(rare_collections())
+    one.close()
+    assert sys.getswitchinterval() < turns and gc.get_threshold() != thresholds
+    other.close()
+    assert (sys.getswitchinterval(), gc.get_threshold()) == (turns, thresholds)
 
 
 def test_threads_of_a_driver_take_short_turns_while_it_runs():
