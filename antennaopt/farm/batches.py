@@ -116,6 +116,7 @@ def cut_into_waves(
     most: int,
     at_once: int | None = None,
     around: tuple[int, int] = (0, 0),
+    short_ends: bool = True,
 ) -> list[list[Job]]:
     """Cut jobs into batches for devices.
 
@@ -131,6 +132,8 @@ def cut_into_waves(
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
         around: Antennas of the generation that were cut before, and that will be cut later: these get their part of the
             generation's batches.
+        short_ends: Whether large generations begin and end with short batches. Next to cores they do not: what cores
+            take is counted in launches of equal batches.
     """
     sent, left = around
     grain, count = at_once or wave, sent + len(jobs) + left
@@ -141,8 +144,10 @@ def cut_into_waves(
     rounds = min(max(-(-count // (device_count * wave)), 1), ROUNDS)
     rounds = max(rounds, -(-grains // (device_count * (most // grain))))
     pieces = max(min(rounds * device_count, grains), 1)
-    sizes = _short_at_the_ends(grains, device_count, SHORT * max(round(wave / grain), 1), most // grain)
-    found = _pieces(jobs, accumulate(grain * size for size in sizes or _alike(grains, pieces)), sent)
+    sizes = _alike(grains, pieces)
+    if short_ends:
+        sizes = _short_at_the_ends(grains, device_count, SHORT * max(round(wave / grain), 1), most // grain) or sizes
+    found = _pieces(jobs, accumulate(grain * size for size in sizes), sent)
     if len(found) > 1 and len(found[0]) < grain and len(found[0]) + len(found[1]) <= most:
         return [found[0] + found[1], *found[2:]]  # fewer were sent before than the first batches had room for
     return found

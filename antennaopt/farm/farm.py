@@ -117,8 +117,9 @@ class PoolFarm:
         devices = max(dispatcher.device_count, 1) if dispatcher.mixed else self.worker_count
         wave, most = self.device["wave"], largest_batch(self.device["antennas"], self._streams)
         return cut_into_waves(
-            jobs, devices, batch_size, wave=wave, most=most, at_once=self.device.get("at_once"), around=(sent, left)
-        )
+            jobs, devices, batch_size, wave=wave, most=most, at_once=self.device.get("at_once"), around=(sent, left),
+            short_ends=not dispatcher.mixed,
+        )  # fmt: skip
 
     def solve_alone(self, design: Mapping[str, float], plan: Mapping[str, Any], **options: Any) -> Outcome:  # noqa: D102
         evaluate, family, backend = self._task
