@@ -312,7 +312,8 @@ def test_what_auto_takes_for_genes_with_steps_resumes_to_the_bit(tmp_path):
         (["evolution.polish=true", "evolution.generations=3"], "leaves evolution.polish nothing"),
         (["evolution.restart_after=0"], r"evolution\.restart_after = 0 must be >= 1"),
         (["evolution.restart_after=5", "evolution.algorithm=random"],
-         r'restart_after does not go with evolution\.algorithm = "random" \(only "ga", "de", "cmaes"\); remove it'),
+         r'restart_after does not go with evolution\.algorithm = "random" \(only "ga", "de", "cmaes", "surrogate"\); '
+         "remove it"),
         (["evolution.restart_after=5", "evolution.stop.stagnation=5"],
          r"restart_after = 5 never comes: evolution\.stop\.stagnation = 5 ends the run first"),
         (["evolution.polish=true", "tolerance.samples=4", 'tolerance.of={"lens.radii" = {sigma = "10 um"}}'],
