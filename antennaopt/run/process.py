@@ -92,7 +92,7 @@ class _WhileUsed:
     def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
         """Take what makes the change and returns what undoes it."""
         self._change, self._lock, self._users = change, threading.Lock(), 0
-        self._undo: Callable[[], None] = change
+        self._undo: Callable[[], None] | None = None
 
     @contextmanager
     def use(self) -> Iterator[None]:
@@ -106,7 +106,7 @@ class _WhileUsed:
         finally:
             with self._lock:
                 self._users -= 1
-                if not self._users:
+                if not self._users and self._undo is not None:
                     self._undo()
 
 
