@@ -69,7 +69,7 @@ def _extents(experiment: Experiment, goal: Objective) -> Iterator[float]:
     """Yield the extent, mm, of one design after another that can be built, ever nearer to the goal."""
     ends = [_values(gene) for gene in experiment.genes]
     corners = np.random.default_rng(0).random((DRAWN, len(ends)))
-    first = [[one[place] for one in ends] for place in (0, len(ends[0]) // 2, -1)]
+    first = [[one[0] for one in ends], [one[len(one) // 2] for one in ends], [one[-1] for one in ends]]
     first += [[one[int(len(one) * x)] for one, x in zip(ends, row, strict=True)] for row in corners]
     best: list[float] = []
     least = np.inf

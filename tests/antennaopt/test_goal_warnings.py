@@ -89,6 +89,16 @@ def test_a_length_or_diameter_that_no_design_has_is_named_with_the_nearest(tmp_p
     assert line.startswith("constraint.0: length_mm at_most = 15 mm is hardly met")
 
 
+def test_choices_may_be_more_than_the_values_that_are_tried_of_a_range(tmp_path):
+    """The first gene has seven values, the others three that are tried each."""
+    lens = LENS.replace("permittivity = 2.53", "permittivity = { choices = [2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6] }")
+    file = tmp_path / "choices.toml"
+    file.write_text(lens + '[[constraint]]\nmetric = "length_mm"\nat_most = 15\n')
+    experiment = load_experiment(file)
+    assert len(experiment.genes[0].choices) == 7
+    assert "hardly met" in experiment.warnings[0]
+
+
 def test_the_sphere_is_that_of_the_largest_antenna_with_its_feed(tmp_path):
     """Radius 20 mm, height 20 mm, feed 20 mm: a sphere of 28.28 mm; N = k a at the lowest frequency of the goal."""
     for frequencies, hz in (("", 28.5e9), ('\nfrequencies = ["31.5 GHz"]', 31.5e9)):
