@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from antennaopt.bench.on_device import compile_texts
+from antennaopt.bench.on_device import compile_texts, seconds_of
 from antennaopt.bench.runner import in_turns, typical
 from antennaopt.experiment import load_experiment
 from antennaopt.run.planning import plan_for
@@ -80,18 +79,9 @@ def variants(device: Any, problem: Problem) -> Iterator[tuple[str, str]]:
         yield from ((scheme, kept) for kept in (KEPT if scheme in SLABS else ("",)))
 
 
-def seconds(device: CudaDevice, one: Marching, steps: int) -> float:
-    """Return how long some steps take."""
-    device.synchronize()
-    start = time.perf_counter()
-    one.advance(steps)
-    device.synchronize()
-    return time.perf_counter() - start
-
-
 def rate(device: CudaDevice, one: Marching, steps: int) -> float:
     """Return cell-steps a second."""
-    return one.cells * steps / seconds(device, one, steps)
+    return one.cells * steps / seconds_of(device, one, steps)
 
 
 def main() -> None:
@@ -120,7 +110,7 @@ def main() -> None:
             for scheme, kept in variants(device, problem)
         }
         for one in ready.values():
-            seconds(device, one, steps)
+            seconds_of(device, one, steps)
         turns = {key: partial(rate, device, one, steps) for key, one in ready.items()}
         for key, found in in_turns(turns, TURNS).items():
             scheme, _, kept = key.partition(" ")

@@ -196,7 +196,7 @@ def time_variants(
     ready, counts, checks = _started(device, case, problem, variants, first, most, say)
 
     def timed(name: str) -> float:
-        return ready[name].cells * counts[name] / _seconds(device, ready[name], counts[name])
+        return ready[name].cells * counts[name] / seconds_of(device, ready[name], counts[name])
 
     measured = in_turns({name: partial(timed, name) for name in ready}, repeat)
     forms = [one.name for one in variants if one.scheme == "one_step" and not one.without and one.name in measured]
@@ -283,7 +283,7 @@ def _started(
                 "difference_from_one_step": None if expected is None else _difference(fields, expected),
                 "copies_equal": bool(np.array_equal(batch[last:], batch[: case.distinct])) if last else None,
             }
-        wanted = first if first == most else int(_SECONDS / _seconds(device, one, first)) * first
+        wanted = first if first == most else int(_SECONDS / seconds_of(device, one, first)) * first
         counts[variant.name] = min(most, max(first, wanted))
     return ready, counts, checks
 
@@ -295,7 +295,8 @@ def _difference(fields: np.ndarray, expected: np.ndarray) -> float:
     return float((np.abs(fields - expected).max(axis=axes) / np.where(scale > 0, scale, 1.0)).max())
 
 
-def _seconds(device: Any, one: Marching, steps: int) -> float:
+def seconds_of(device: Any, one: Marching, steps: int) -> float:
+    """Return how long some steps of a batch take on an idle device."""
     device.synchronize()
     start = time.perf_counter()
     one.advance(steps)

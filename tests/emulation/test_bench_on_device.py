@@ -86,7 +86,7 @@ def test_ratios_are_to_the_faster_form_of_one_step(
         return steps * next(seconds[form] for other, form in started if other is one)
 
     monkeypatch.setattr(on_device, "marching", start)
-    monkeypatch.setattr(on_device, "_seconds", timed)
+    monkeypatch.setattr(on_device, "seconds_of", timed)
     rows = bench_on_device([LENS], schemes=["wavefront"], left_out=(), steps=1, repeat=1, device=device)
     ratios = {(row["scheme"], *row["choice"]): row["ratio_to_one_step"] for row in rows}
     expected = {"two launches": (1.0, 2 / 3), "one launch": (2 / 3, 1.0)}[faster]
