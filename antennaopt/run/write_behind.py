@@ -66,7 +66,7 @@ class WriteBehind(FolderStore):
             self._writer = Writer(self.folder)
 
     def expect(self, rows: int) -> None:
-        """Start the process before the first generation of so many rows comes, from a device: that will be fast."""
+        """Start the process before a device's first generation, of `rows` rows: that will be fast."""
         if usable_cores() > SOLVING:
             self._start_for(rows)
 

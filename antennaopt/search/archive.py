@@ -81,7 +81,7 @@ class Archive:
         """Undo `state`.
 
         Raises:
-            ValueError: It is not what `state` returned for so many genes.
+            ValueError: It is not what `state` returned for this number of genes.
         """
         if not state["fitness"]:
             return cls.empty(genes)

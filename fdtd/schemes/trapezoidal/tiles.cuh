@@ -51,8 +51,8 @@ struct Tile {
     __device__ int right() const { return SEGMENTS > 1 && !last() ? origin_of_segment(segment + 1) + SKIRT : origin() + WIDE; }
 };
 
-// A block's way through the tiles of antennas that still run: its present tile, the antenna's place in their list, and
-// all tiles (as many or more: none left).
+// A block's way through the tiles of antennas that still run: its present tile, that tile's antenna, and the number of all
+// tiles (a tile of that number or more: none left).
 //
 // All tiles of one segment come before those of the next: first those that hold the axis, as bodies take longest, then
 // those next to the radial layer.
