@@ -27,7 +27,8 @@ from fdtd.stencils import SPATIAL
 _CHUNK = 160  # steps that are started at a time, at most; whole intervals of samples have graphs in common
 _MOST_AT_ONCE = 64  # steps of a graph
 _THREADS = 256  # of blocks between steps
-_SAMPLE_BLOCKS = 128
+_MOST_BLOCKS = 1024  # of looks and samples
+_LANES = 32  # of a warp
 _FLAG = UNIT // 4  # numbers of a whole unit, of which the first says whether the lattice runs
 
 
@@ -40,7 +41,7 @@ class _Stepped:
         self._plan = one_step.plan_yee(np.dtype(precision).itemsize, **tuning)
         self.buffers = uploaded(device, [slab.packed], precision) | {
             "active": device.upload(np.repeat(np.array([1, 0], np.int32), (1, _FLAG - 1))),
-            "shares": device.zeros(LOOK_PARTS * (1 + LOOK_THREADS), np.float64),
+            "shares": device.zeros(LOOK_PARTS * (1 + LOOK_THREADS) + _LANES * self.rows, np.float64),
             "stepped": device.zeros(1, np.int32),
         }
         addresses = {name: device.address(buffer) for name, buffer in self.buffers.items()}
@@ -48,6 +49,11 @@ class _Stepped:
         text = flatten("schemes/one_step/yee.cu", settings | self._plan.macros, SPATIAL["yee3d"].formula)
         self._stepper = device.program(text, place)
         self.between: Program = device.program(flatten("kernels/yee/slab.cu", settings), place)
+
+    @property
+    def rows(self) -> int:
+        """Rows of a component in its own planes."""
+        return self.slab.count * (self.slab.packed.counts["NY"] + 1)
 
     def set_parameters(self) -> None:
         """Copy the addresses into the programs' constant memory."""
@@ -264,17 +270,21 @@ class Split(Recorded):
             count = one.slab.packed.sizes["record"]
             if count:
                 with self._set.on(device, MAIN):
-                    one.between.launch("sample_slab", (_SAMPLE_BLOCKS,), _THREADS)
+                    one.between.launch("sample_slab", (_blocks(count),), _THREADS)
                 self._to_head(device, "record", "fields", at, count)
             at += count
         with self._set.on(0, MAIN):
-            self._head.launch("record_here", (_SAMPLE_BLOCKS,), _THREADS, n, at)
+            self._head.launch("record_here", (_blocks(at),), _THREADS, n, at)
 
     def _look(self, n: int) -> None:
         """Start a look at the energy after step n: threads' sums pass from device to device, component by component."""
         nodes, last = self.antennas[0].counts["NZ"] + 1, len(self._stepped) - 1
         size = LOOK_PARTS * LOOK_THREADS
         for component in range(6):
+            for device, one in enumerate(self._stepped):
+                with self._set.on(device, MAIN):
+                    blocks = _blocks(_LANES * one.rows, LOOK_THREADS)
+                    one.between.launch("rows_of_slab", (blocks,), LOOK_THREADS, component, one.slab.count)
             for device, one in enumerate(self._stepped):
                 with self._set.on(device, MAIN):
                     rows = component, one.slab.first, one.slab.count, nodes
@@ -310,6 +320,11 @@ class Split(Recorded):
             with self._set.here(device):
                 parts.append(one.own_state(self._set.devices[device]))
         return np.concatenate(parts, axis=1)
+
+
+def _blocks(numbers: int, threads: int = _THREADS) -> int:
+    """Return blocks for so many numbers; threads take several where there are too many."""
+    return max(1, min(-(-numbers // threads), _MOST_BLOCKS))
 
 
 _DUE = ("RECORD_EVERY", "CHECK_EVERY")

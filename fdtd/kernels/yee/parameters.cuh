@@ -70,7 +70,8 @@ struct Parameters {
     // Energy at each look, V^2 m [steps / check_every]
     double *energy;
     // Largest energy at any look, and the parts of the one that is formed [batch, LOOK_PARTS]; of a lattice that
-    // several devices step, followed by what each thread has added up so far [LOOK_PARTS, LOOK_THREADS]
+    // several devices step, followed by what each thread has added up so far [LOOK_PARTS, LOOK_THREADS], and by what
+    // lanes have of each row of a component [planes, rows, 32]
     double *peak;
     double *shares;
     // Whether an antenna runs; the steps of its last look, and the place of the fields then [batch]

@@ -9,6 +9,8 @@
 
 // Steps whose edges of the sums a device keeps: [probes, TRACED].
 #define TRACED 256
+// Rows whose energy a warp reads at a time.
+#define ROWS_AHEAD 16
 
 // Source of edges `first` to before `last` after the update of step `P.taken + ahead`; then, if `traced`, the edges of
 // the sums.
@@ -36,17 +38,33 @@ extern "C" __global__ void sample_slab() {
     for (int b = blockIdx.x * blockDim.x + threadIdx.x; b < size; b += gridDim.x * blockDim.x) samples[b] = fields[places[b]];
 }
 
+// What lanes have of the energy of each row of one component, in `planes` planes of the slab: [planes, rows, 32] after
+// the shares. Rows are formed in any order.
+extern "C" __global__ void rows_of_slab(int component, int planes) {
+    const int rows = count(0, NY) + 1, first = (component * (count(0, NZ) + 1) + 1) * rows, lane = threadIdx.x % 32;
+    double *found = P.shares + LOOK_PARTS * (1 + LOOK_THREADS) + lane;
+    const int warps = gridDim.x * (LOOK_THREADS / 32);
+    for (int row = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32; row < planes * rows; row += warps)
+        found[(place)row * 32] = energy_of_row(0, first + row, lane);
+}
+
 // Goes on with the energy: rows of one component in the slab's own planes, which are `planes` from plane `low` of the
 // whole lattice on, which has `all` of them. The first slab of the first component begins at zero.
 extern "C" __global__ void energy_of_slab(int component, int low, int planes, int all) {
     double *sum = P.shares + LOOK_PARTS + blockIdx.x * LOOK_THREADS + threadIdx.x;
-    const int rows = count(0, NY) + 1, warps = LOOK_PARTS * (LOOK_THREADS / 32);
-    // This warp adds up rows own, own + warps, ...
+    const double *found = P.shares + LOOK_PARTS * (1 + LOOK_THREADS) + threadIdx.x % 32;
+    const int rows = count(0, NY) + 1, end = planes * rows, warps = LOOK_PARTS * (LOOK_THREADS / 32);
+    // This warp adds up rows own, own + warps, ... of the whole lattice.
     const int own = blockIdx.x * (LOOK_THREADS / 32) + threadIdx.x / 32;
-    const int first = (component * all + low) * rows, here = (component * (count(0, NZ) + 1) + 1) * rows;
-    const int begin = here + (own - first % warps + warps) % warps;
-    const double so_far = component == 0 && low == 0 ? 0 : *sum;
-    *sum = add_rows(0, begin, here + planes * rows, warps, threadIdx.x % 32, so_far);
+    const int before = (component * all + low) * rows % warps;
+    double so_far = component == 0 && low == 0 ? 0 : *sum;
+    for (int row = (own - before + warps) % warps; row < end; row += ROWS_AHEAD * warps) {
+        double some[ROWS_AHEAD];  // all on their way before the first is added
+        for (int at = 0; at < ROWS_AHEAD; ++at) some[at] = found[(place)min(row + at * warps, end - 1) * 32];
+        for (int at = 0; at < ROWS_AHEAD; ++at)
+            if (row + at * warps < end) so_far += some[at];
+    }
+    *sum = so_far;
 }
 
 // Ends it: `n` as for `look`, which comes next.
