@@ -18,6 +18,7 @@ from fdtd.backends.cuda.device_set import COPY, EDGE, MAIN, Part, send
 from fdtd.backends.cuda.text import flatten
 
 _OTHER_ORDER = 0.05  # chance of another order before a piece of work
+_OF_A_STREAM = 2  # numbers of its name; a replay's queues have one more
 
 
 class Mark:
@@ -38,14 +39,14 @@ class HostSet:
     def __init__(self, count: int, seed: int = 1, *, peers: bool = True) -> None:
         self.devices = [QueuedDevice(self) for _ in range(count)]
         self.peers, self._lots = peers, np.random.default_rng(seed)
-        self._queues: dict[tuple[int, int], deque[Any]] = {
+        self._queues: dict[tuple[int, ...], deque[Any]] = {
             (device, stream): deque() for device in range(count) for stream in (MAIN, EDGE, COPY)
         }
         self._order = list(self._queues)  # the first that can goes on
         self._current: tuple[int, int] | None = None
         self._captured: list[Any] | None = None
         self._text = flatten("kernels/yee/copy_rows.cu", {})
-        self.copies = 0
+        self.copies, self._replays = 0, 0
 
     def here(self, device: int) -> AbstractContextManager[None]:
         return nullcontext()
@@ -63,7 +64,7 @@ class HostSet:
         else:
             self._put(self._current, work)
 
-    def _put(self, queue: tuple[int, int], work: Any) -> None:
+    def _put(self, queue: tuple[int, ...], work: Any) -> None:
         self._queues[queue].append(work)
         if self._captured is not None:
             self._captured.append((queue, work))
@@ -103,11 +104,21 @@ class HostSet:
 
     def replay(self, known: dict[Hashable, Any], key: Hashable, start: Callable[[], None]) -> None:
         if key in known:
+            self._replays += 1
             fresh: dict[Mark, Mark] = {}
+            apart = {queue: (*queue, self._replays) for queue, _ in known[key]}  # a graph waits for its origin alone
+            begun = self.mark(0, MAIN)
+            for own in apart.values():
+                self._queues[own] = deque([("wait", begun)])
+                self._order.insert(int(self._lots.integers(len(self._order) + 1)), own)
             for queue, work in known[key]:
                 if isinstance(work, tuple):
                     work = work[0], fresh.setdefault(work[1], Mark())
-                self._put(queue, work)
+                self._put(apart[queue], work)
+            for own in apart.values():
+                ended = Mark()
+                self._put(own, ("mark", ended))
+                self.wait(0, MAIN, ended)
             return
         self._captured = []
         start()
@@ -131,6 +142,8 @@ class HostSet:
                 work[1].done = True
             elif not isinstance(work, tuple):
                 work()
+        self._order = [name for name in self._order if len(name) == _OF_A_STREAM]
+        self._queues = {name: self._queues[name] for name in self._order}
 
 
 def _is(work: Any, kind: str) -> bool:

@@ -107,6 +107,22 @@ def test_each_wait_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None
             same(found, alone("closed"))
 
 
+@pytest.mark.parametrize("name", ["sample before", "gathered", "sample of the same step"])
+def test_each_wait_of_a_sample_is_needed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples are sent while steps go on; the last one is of the step whose look stops the lattice."""
+    problem = posed(LAYERS, 63)
+    problem = replace(problem, sampling=replace(problem.sampling, decay=0.8, settled=20))
+    expected = taken(one_step, problem)
+    assert expected[0].steps < 63
+    assert expected[0].steps % problem.sampling.record_every == 0
+    same(taken(yee.run_split, problem, devices=HostSet(2, 3), final=True), expected)
+    whole = Split._follow
+    monkeypatch.setattr(Split, "_follow", lambda own, *of: None if of[0] == name else whole(own, *of))
+    with pytest.raises(AssertionError, match="not equal"):
+        for seed in range(8, 16):
+            same(taken(yee.run_split, problem, devices=HostSet(1 + seed % 2, seed), final=True), expected)
+
+
 def test_it_stops_at_the_same_look() -> None:
     """After a look all devices stop, though the host has started more steps."""
     problem = posed(LAYERS, 63)

@@ -136,7 +136,7 @@ class CudaSet:
                     [cupy.cuda.Stream(non_blocking=True, priority=_PRIORITIES[which]) for which in (MAIN, EDGE, COPY)]
                 )
         self._text = flatten("kernels/yee/copy_rows.cu", {})
-        self._pinned: dict[tuple[int, int, int], Any] = {}
+        self._pinned: dict[tuple[int, int, int, int], Any] = {}
 
     def _joined(self) -> bool:
         """Let each device write into the memory of all others; warn where one cannot."""
@@ -188,7 +188,8 @@ class CudaSet:
             send(self, source, to, stream, self._text)
             return self.mark(source.device, stream)
         runtime, size = self._cupy.cuda.runtime, source.buffer.dtype.itemsize
-        key = source.device, to.device, source.count * source.rows * size  # copies of one size follow each other
+        # Copies of one size that start on one stream follow each other.
+        key = source.device, to.device, stream, source.count * source.rows * size
         if key not in self._pinned:
             self._pinned[key] = self._cupy.cuda.alloc_pinned_memory(key[-1])
         pinned, row = self._pinned[key].ptr, source.count * size

@@ -158,7 +158,9 @@ class Split(Recorded):
                 self._between(partial(self._add_sums, flushed, self.steps - flushed))
                 flushed = self.steps
             if self._is_due("RECORD_EVERY", n):
-                self._between(partial(self._sample, n))
+                for device in self._all:
+                    self._follow("sample before", (device, COPY), (0, MAIN))
+                self._between(partial(self._sample, n), (MAIN, EDGE))
             if self._is_due("CHECK_EVERY", n):
                 self._between(partial(self._look, n))
         self._set.end()
@@ -175,10 +177,10 @@ class Split(Recorded):
             self._set.replay(self._graphs, length, partial(self._between, partial(self._run, length)))
         self.steps += steps
 
-    def _between(self, start: Callable[[], None]) -> None:
-        """Start something after all that was started, and before all that will be."""
+    def _between(self, start: Callable[[], None], streams: Sequence[int] = (MAIN, EDGE, COPY)) -> None:
+        """Start something after all that was started on some streams, and before all that will be."""
         begun = self._set.mark(0, MAIN)
-        others = [(device, stream) for device in self._all for stream in (MAIN, EDGE, COPY) if device or stream]
+        others = [(device, stream) for device in self._all for stream in streams if device or stream]
         for device, stream in others:
             self._set.wait(device, stream, begun)
         start()
@@ -202,6 +204,10 @@ class Split(Recorded):
         """Let a stream wait for a device's mark of that name; nothing where this replay has none yet."""
         if (name, device) in self._marks:
             self._set.wait(device, stream, self._marks[name, device])
+
+    def _follow(self, name: str, first: tuple[int, int], then: tuple[int, int]) -> None:
+        """Let one device's stream wait for all that was started on another; tests leave waits out by name."""
+        self._set.wait(*then, self._set.mark(*first))
 
     def _form_h(self, device: int) -> None:
         """Start H of a slab: its last plane first, which the slab above waits for."""
@@ -244,11 +250,11 @@ class Split(Recorded):
                 one.between.launch("drive_slab", (1,), _THREADS, *rest)
         marks["e", device] = self._set.mark(device, MAIN)
 
-    def _to_head(self, device: int, name: str, to: str, first: int, count: int) -> None:
-        """Send an array to the first device, whose main stream waits for it."""
+    def _to_head(self, device: int, name: str, to: str, first: int, count: int, stream: int = MAIN) -> None:
+        """Send an array to the first device, whose stream waits for it."""
         part = Part(device=device, buffer=self._stepped[device].buffers[name], first=0, count=count)
         there = Part(device=0, buffer=self._buffers[to], first=first, count=count)
-        self._set.wait(0, MAIN, self._set.send(part, there, MAIN))
+        self._set.wait(0, stream, self._set.send(part, there, stream))
 
     def _add_sums(self, first: int, steps: int) -> None:
         """Start the sums of steps from `first` on."""
@@ -264,16 +270,17 @@ class Split(Recorded):
             self._head.launch("sums_here", (steps,), _THREADS, first)
 
     def _sample(self, n: int) -> None:
-        """Start a sample of the box after step n."""
+        """Start a sample of the box after step n; it is sent while steps go on."""
         at = 0
         for device, one in enumerate(self._stepped):
             count = one.slab.packed.sizes["record"]
             if count:
                 with self._set.on(device, MAIN):
                     one.between.launch("sample_slab", (_blocks(count),), _THREADS)
-                self._to_head(device, "record", "fields", at, count)
+                self._follow("gathered", (device, MAIN), (device, COPY))
+                self._to_head(device, "record", "fields", at, count, COPY)
             at += count
-        with self._set.on(0, MAIN):
+        with self._set.on(0, COPY):
             self._head.launch("record_here", (_blocks(at),), _THREADS, n, at)
 
     def _look(self, n: int) -> None:
@@ -298,6 +305,7 @@ class Split(Recorded):
                 here = Part(device=device, buffer=one.buffers["shares"], first=LOOK_PARTS, count=size)
                 there = Part(device=following, buffer=buffer, first=LOOK_PARTS, count=size)
                 self._set.wait(following, MAIN, self._set.send(here, there, MAIN))
+        self._follow("sample of the same step", (0, COPY), (0, MAIN))  # before the lattice stops
         with self._set.on(0, MAIN):
             self._head.launch("energy_here", (LOOK_PARTS,), LOOK_THREADS, n)
             self._head.launch("look", (1,), LOOK_THREADS, n, 1, 0)
