@@ -33,7 +33,7 @@ RANKS = {
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
-        ("yee.media", "yee.layers", "yee.stairs", "yee.symmetry"),
+        ("yee.media", "yee.layers", "yee.stairs", "yee.symmetry", "yee.edges"),
         ("axisymmetric.rim_media", "axisymmetric.rim_windows"),
         (
             "axisymmetric.rims",

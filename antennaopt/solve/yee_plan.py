@@ -28,6 +28,8 @@ LARGEST = 3.0
 """Largest cells in the densest medium over those at edges, where `solver.cell` is given."""
 STRIPS = 40
 """Rectangles along x that a cylinder is made of; their faces fall between lattice planes, where media are averaged."""
+BETWEEN = 3.0
+"""Cells between two edges of metal, at least, on a mesh that halves none."""
 _NEWER = ("between", "parts", "whole")
 _STEEPEST = 0.25
 """Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
@@ -53,6 +55,7 @@ class YeePlan:
         time_step: Of that antenna, s.
         precision: "float32" or "float64".
         between: Cells between two edges of metal, at least; edges closer than that have smaller cells than `cell`.
+            Layers, guides and gaps of ports, whose cells follow from their own size, have cells in proportion to it.
         parts: How many parts like the one on the lattice the antenna has: 2 where a half is solved, 4 for a quarter.
         whole: Whether boards that are symmetric about y = 0 are solved whole all the same, to compare.
     """
@@ -68,7 +71,7 @@ class YeePlan:
     shape: tuple[int, int, int]
     time_step: float
     precision: str
-    between: float = 3.0
+    between: float = BETWEEN
     parts: int = 1
     whole: bool = False
 
@@ -122,8 +125,8 @@ def plan(
         lower: Design at the lower ends of all ranges, SI, by dotted name.
         upper: The same at the upper ends.
         solver: The experiment's settings, or a table of them.
-        halving: The plan whose cells at edges these settings halve. Between close edges cells are then halved too,
-            and none is coarser than in that plan.
+        halving: The plan whose cell these settings halve. All cells are halved then: at edges and between close
+            ones, in each medium, across layers, guides and gaps of ports.
         whole: See `YeePlan`.
 
     Raises:
@@ -148,7 +151,7 @@ def plan(
         whole=whole,
     )
     if halving is not None:
-        density = max(density, halving.cells_per_wavelength)
+        density = max(density, 2 * halving.cells_per_wavelength)
         made = replace(made, cells_per_wavelength=density, between=2 * halving.between, whole=halving.whole)
     if lower == upper:
         grids = [_fitting(made, known, upper)]
@@ -333,6 +336,7 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         margin=plan.margin,
         layers=plan.layers,
         between=plan.between,
+        across=plan.between / BETWEEN,
     )
     check_inside(scene, made)
     return made

@@ -11,7 +11,7 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,19 +19,21 @@ import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
+from fdtd.yee.edges import distinct, edges_of
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded
-from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Sheet, Tube
+from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Tube
 from fdtd.yee.stairs import Pair, stairs
 
 _INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
-_GROWTH = 1.3  # largest ratio of neighbouring cells, where they can keep to it
+_GROWTH = 0.3  # largest share that a cell is larger than its neighbour by, where they can keep to it
 _SMALLEST = 0.05  # of the cell asked for, at edges that are close together
 _SLACK = 1e-4  # of lengths that a message gave in six digits
 _THICKNESS = 4  # cells between two planes of metal or dielectric
 _CLEAR = 2  # cells between the Huygens box and the layers
 _BEHIND = 3  # cells between the Huygens box and the source of a guide
 _ACROSS = 4  # cells across a guide, at least
+_GAP = 2  # the same of the gap that a port fills
 _ROOM = 0.7  # of a cell, from other lines to those that need not be there
 _RIM = 0.5  # the same of the outside of a tube's last section: its wall counts, and thinner ones are sheets
 _FINEST = 8  # times as many cells along a guide as asked for, to find even ones
@@ -41,8 +43,9 @@ _FINEST = 8  # times as many cells along a guide as asked for, to find even ones
 class _Wishes:
     """What `layout` is asked for, lengths in m: cells at edges, wavelength at the highest frequency, margin.
 
-    `between` is how many cells of an edge there are between two edges, at least; `stairs` are neighbouring planes along
-    x, y and z at slanted walls.
+    `between` is how many cells of an edge there are between two edges, at least; `across` how many times as many as
+    usual there are where others decide than `cell`: see `layout`; `stairs` are neighbouring planes along x, y and z at
+    slanted walls.
     """
 
     cell: float
@@ -50,7 +53,13 @@ class _Wishes:
     cells_per_wavelength: float
     margin: float
     between: float
+    across: float
     stairs: tuple[list[Pair], list[Pair], list[Pair]]
+
+    @property
+    def growth(self) -> float:
+        """Largest ratio of neighbouring cells: twice as many cells grow by half as much from one to the next."""
+        return 1 + _GROWTH / self.across
 
     def spans(self, scene: Scene, axis: int) -> list[Span]:
         """Largest cells in the dielectrics and in air."""
@@ -66,7 +75,7 @@ class _Wishes:
         if isinstance(scene.port, GuidePort) and axis < 2:
             low, high = getattr(scene.port, "xy"[axis])
             across = _ACROSS / 2 if f"{'xy'[axis]}-" in scene.mirror_faces else _ACROSS
-            found.append(Span(low=low, high=high, cell=(high - low) / across))
+            found.append(Span(low=low, high=high, cell=(high - low) / (across * self.across)))
         return found
 
 
@@ -79,6 +88,7 @@ def layout(
     margin: float | None = None,
     layers: int = 8,
     between: float = 3.0,
+    across: float = 1.0,
 ) -> Grid:
     """Return a lattice for a scene.
 
@@ -97,6 +107,8 @@ def layout(
             and next to tubes at least three cells.
         layers: Cells of the absorbing layers.
         between: Cells of an edge between two edges, at least: edges closer than that get smaller cells than `cell`.
+        across: Times as many cells as usual in layers (four), across guides (four) and gaps of ports (two), at least;
+            cells grow the slower.
 
     Raises:
         ConfigError: The scene is empty, edges stand too close together for the cell, or source and planes of a port
@@ -118,6 +130,7 @@ def layout(
         if margin is None
         else margin,
         between=between,
+        across=across,
         stairs=tuple([pair for one in steps for pair in one[axis]] for axis in range(3)),  # type: ignore[arg-type]
     )
     planes = [_flat(scene, 0, wishes), _flat(scene, 1, wishes), _upright(scene, wishes)]
@@ -240,31 +253,32 @@ def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
     low, high = _bounds(scene, 2, wishes)
     spans, ends = _spans_upright(scene, wishes), [high, *_ends(scene, 2)]
     if isinstance(scene.port, GuidePort):  # the lattice begins behind its source, wherever the margin ends
-        return _from_guide(scene.port, ends, spans, wishes.stairs[2])
-    return _through([low, *ends], spans, wishes.stairs[2], 1e-3 * wishes.cell)
+        return _from_guide(scene.port, ends, spans, wishes)
+    return _through([low, *ends], spans, wishes.stairs[2], wishes.growth, 1e-3 * wishes.cell)
 
 
 def _spans_upright(scene: Scene, wishes: _Wishes) -> list[Span]:
     """Return the largest cells along z."""
     spans = wishes.spans(scene, 2)
-    inner = _distinct(_ends(scene, 2), 1e-3 * wishes.cell)
+    inner = distinct(_ends(scene, 2), 1e-3 * wishes.cell)
     faces = _faces(scene)
     for below, above in pairwise(inner):
-        count = _THICKNESS if {below, above} <= faces else 1  # a port with a pin on it is one edge, if cells allow
+        # a port with a pin on it is one edge, if cells allow
+        count = _THICKNESS * wishes.across if {below, above} <= faces else 1
         spans.append(Span(low=below, high=above, cell=(above - below) / count))
     if len(inner) == 1:
         spans.append(Span(low=inner[0] - wishes.cell, high=inner[0] + wishes.cell, cell=wishes.cell))
     return spans
 
 
-def _through(places: list[float], spans: list[Span], whole: list[Pair], same: float) -> np.ndarray:
+def _through(places: list[float], spans: list[Span], whole: list[Pair], growth: float, same: float) -> np.ndarray:
     """Return planes through places, m, those closer than `same` taken as one; pairs of `whole` stay one cell."""
-    anchors = np.array(_distinct([*places, *(end for pair in whole for end in pair)], same))
+    anchors = np.array(distinct([*places, *(end for pair in whole for end in pair)], same))
     kept = {tuple(float(anchors[np.abs(anchors - end).argmin()]) for end in pair) for pair in whole}
-    return graded(anchors.tolist(), spans, _GROWTH, tuple(sorted(kept)))  # type: ignore[arg-type]
+    return graded(anchors.tolist(), spans, growth, tuple(sorted(kept)))  # type: ignore[arg-type]
 
 
-def _from_guide(port: GuidePort, ends: list[float], spans: list[Span], whole: list[Pair]) -> np.ndarray:
+def _from_guide(port: GuidePort, ends: list[float], spans: list[Span], wishes: _Wishes) -> np.ndarray:
     """Return planes along z: even ones from behind the port's source to its second plane, then up to the last end.
 
     Raises:
@@ -278,8 +292,9 @@ def _from_guide(port: GuidePort, ends: list[float], spans: list[Span], whole: li
         if abs(lead / cell - round(lead / cell)) > 1e-6:
             continue
         beyond = [far, *(end for end in ends if end > far)]
-        above = _through(beyond, [*spans, Span(low=-math.inf, high=far, cell=cell)], whole, 1e-3 * cell)
-        if above[1] - above[0] > cell / _GROWTH:
+        finer = [*spans, Span(low=-math.inf, high=far, cell=cell)]
+        above = _through(beyond, finer, wishes.stairs[2], wishes.growth, 1e-3 * cell)
+        if above[1] - above[0] > cell / wishes.growth:
             behind = round(lead / cell) + count + _BEHIND + _CLEAR
             return np.concatenate([far - cell * np.arange(behind, 0, -1), above])
     raise ConfigError(
@@ -305,11 +320,11 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     if isinstance(scene.port, GuidePort):
         faces += getattr(scene.port, name)
     faces = [one for one in faces if low < one < high]
-    hard = _distinct([low, high, *faces], 1e-3 * wishes.cell)
-    edges = [edge for edge in _edges(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
+    hard = distinct([low, high, *faces], 1e-3 * wishes.cell)
+    edges = [edge for edge in edges_of(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
     edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
     pairs = [pair for pair in wishes.stairs[axis] if low <= pair[0] and pair[1] <= high]
-    anchors = _distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
+    anchors = distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
     places = _with_images([*hard, *(place for place, _ in edges)], scene, axis, (low, high))
     for place, side in edges:
         gap = min(abs(place - other) for other in places if other != place)
@@ -339,13 +354,14 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     if isinstance(scene.port, LumpedPort):
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
-        cell = min(wishes.cell, (span[1] - span[0]) / 2) if scene.port.axis == name else wishes.cell
+        along, gap = scene.port.axis == name, (span[1] - span[0]) / (_GAP * wishes.across)
+        cell = min(wishes.cell, gap) if along else wishes.cell
         spans.append(Span(low=span[0], high=span[1], cell=cell))
     for place in (*soft, *rims):  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
         if low < place < high and near > (_RIM if place in rims else _ROOM) * wishes.cell:
             anchors.append(place)
-    return _through(anchors, spans, pairs, 1e-9 * wishes.cell)
+    return _through(anchors, spans, pairs, wishes.growth, 1e-9 * wishes.cell)
 
 
 def _with_images(places: list[float], scene: Scene, axis: int, ends: tuple[float, float]) -> list[float]:
@@ -355,55 +371,4 @@ def _with_images(places: list[float], scene: Scene, axis: int, ends: tuple[float
         if f"{'xyz'[axis]}{side}" in (*scene.magnetic_faces, *scene.mirror_faces):
             found = [one for one in found if one != end]
             found += [2 * end - one for one in found]
-    return found
-
-
-def _edges(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int]]:
-    """Return places of the union's edges along an axis, m, and whether metal is above (1), below (-1) or both (0).
-
-    Where it is above in one part and below in another, the longer one decides; 0 is where neither is twice as long.
-    """
-    found = []
-    for place in _distinct([end for one in sheets for end in _interval(one, axis) if math.isfinite(end)], same):
-        begins = ends = 0.0
-        for z in {one.z for one in sheets}:
-            level = [one for one in sheets if one.z == z]
-            above = [
-                _interval(one, 1 - axis) for one in level if _covers(_interval(one, axis), place, same, above=True)
-            ]
-            below = [
-                _interval(one, 1 - axis) for one in level if _covers(_interval(one, axis), place, same, above=False)
-            ]
-            both = _length([(max(a[0], b[0]), min(a[1], b[1])) for a in above for b in below])
-            begins += _length(above) - both
-            ends += _length(below) - both
-        if max(begins, ends) > same:
-            found.append((place, 1 if begins > 2 * ends else -1 if ends > 2 * begins else 0))
-    return found
-
-
-def _interval(sheet: Sheet, axis: int) -> tuple[float, float]:
-    return sheet.x if axis == 0 else sheet.y
-
-
-def _covers(interval: tuple[float, float], place: float, same: float, *, above: bool) -> bool:
-    low, high = interval
-    return low <= place + same and high > place + same if above else low < place - same and high >= place - same
-
-
-def _length(intervals: Iterable[tuple[float, float]]) -> float:
-    """Length of a union of intervals, m; infinite ends count 1 km."""
-    total, reached = 0.0, -1e3
-    for low, high in sorted((max(low, -1e3), min(high, 1e3)) for low, high in intervals if high > low):
-        total += max(0.0, high - max(low, reached))
-        reached = max(reached, high)
-    return total
-
-
-def _distinct(places: Iterable[float], same: float) -> list[float]:
-    """Sorted places without those closer than `same` to the one before."""
-    found: list[float] = []
-    for place in sorted(places):
-        if not found or place - found[-1] > same:
-            found.append(place)
     return found
