@@ -11,6 +11,7 @@ from fdtd.errors import ConfigError
 
 _ROUNDS = 60
 _ROUGHEST = 2.5  # ratio of neighbours that is taken where none keeps to the growth, as next to pairs that stay whole
+_ROUNDING = 1e-9  # of a gap; cells are differences of places, with errors of 1e-13 of a cell
 _SAMPLES = 200  # of the wanted cell between two anchors
 
 
@@ -31,7 +32,8 @@ def graded(
     The wanted cell at a place is the least over the spans of `cell` plus (growth - 1) times the distance to the span.
     Between two anchors the planes share its inverse's integral equally. Where neighbours still differ by more than
     `growth`, the smaller one becomes a span of its own, and all is done again. A gap of one and a half cells next to a
-    pair that stays whole can never keep to it: the smoothest planes of all rounds are returned then.
+    pair that stays whole can never keep to it: the smoothest planes of all rounds are returned then. Rounds end where
+    no later one can be smoother (`_rougher`).
 
     Args:
         anchors: Places of planes, m, at least two, distinct.
@@ -49,6 +51,7 @@ def graded(
     places = np.array([np.linspace(low, high, _SAMPLES + 1) for low, high in pairwise(ends)])
     wanted, parts = np.full(places.shape, np.inf), [np.array([low]) for low in ends[:-1]]
     planes, smoothest, worst = np.array(ends), np.array(ends), np.inf
+    gaps, beside = np.diff(ends), [one for one in range(len(ends) - 1) if one not in kept and {one - 1, one + 1} & kept]
     for _ in range(_ROUNDS):
         lower = np.minimum(wanted, _wanted(places, limits, growth))  # least of all rounds
         for number in np.nonzero((lower < wanted).any(axis=1))[0]:
@@ -63,6 +66,8 @@ def graded(
             return planes
         if ratios.max() < worst:
             smoothest, worst = planes, float(ratios.max())
+        if any(_rougher(gaps, kept, one, len(parts[one]), worst) for one in beside):
+            break
         for number in np.nonzero(rough)[0]:
             at = number if cells[number] < cells[number + 1] else number + 1
             limits.append(Span(low=planes[at], high=planes[at + 1], cell=0.98 * cells[at]))
@@ -74,6 +79,27 @@ def graded(
         f"planes near {smoothest[place + 1]:g} m are too close together (cells of {cells[place]:.3g} and "
         f"{cells[place + 1]:.3g} m differ by more than a factor of {_ROUGHEST}); lower cell, or move what is there"
     )
+
+
+def _rougher(gaps: np.ndarray, kept: set[int], number: int, cells: int, ratio: float) -> bool:
+    """Return whether so many cells in a gap next to a pair that stays whole must have neighbours beyond a ratio.
+
+    Cell i from a pair of width w is w / ratio^i at least, or two neighbours on the way differ by more. More cells need
+    more room, and no round has fewer cells in a gap than the one before: its wanted cells are no larger anywhere.
+
+    Args:
+        gaps: Between anchors, m.
+        kept: Those that stay one cell.
+        number: Of the gap.
+        cells: In it.
+        ratio: Of neighbouring cells.
+    """
+    powers, least = float(ratio) ** -np.arange(1.0, cells + 1), np.zeros(cells)
+    if number - 1 in kept:
+        least = gaps[number - 1] * powers
+    if number + 1 in kept:
+        least = np.maximum(least, gaps[number + 1] * powers[::-1])
+    return bool(least.sum() > gaps[number] * (1 + _ROUNDING))
 
 
 def _wanted(places: np.ndarray, limits: list[Span], growth: float) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fdtd.errors import ConfigError
-from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout, solve
+from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout, lines, solve
 from fdtd.yee.lines import Span, graded
 from fdtd.yee.media import fill
 from fdtd.yee.mesh import huygens_box
@@ -72,6 +72,33 @@ def test_planes_share_the_integral() -> None:
     assert planes[:5] == pytest.approx([0, 0.25, 0.5, 0.75, 1.0], abs=0.02)
     assert ratio(planes) <= 1.25 * (1 + 1e-6)
     assert np.diff(planes)[-1] > 1.0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rounds_that_cannot_help_are_left_out(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planes next to pairs that stay whole, or the refusal, are those of all rounds, to the bit."""
+    rng = np.random.default_rng(seed)
+    gaps = np.where(rng.random(5) < 0.4, 2.0, rng.uniform(1.0, 12.0, 5))
+    ends = [0.0, *np.cumsum(gaps).tolist()]
+    whole = ((ends[1], ends[2]), (ends[3], ends[4]))
+    spans = [Span(low=-np.inf, high=np.inf, cell=2.5), Span(low=2.0, high=9.0, cell=1.8)]
+
+    def found() -> tuple[bytes | str, int]:
+        rounds: list[int] = []
+        wanted = lines._wanted
+        with monkeypatch.context() as patched:
+            patched.setattr(lines, "_wanted", lambda *of: rounds.append(1) or wanted(*of))
+            try:
+                return graded(ends, spans, 1.3, whole).tobytes(), len(rounds)
+            except ConfigError as error:
+                return str(error), len(rounds)
+
+    short = found()
+    monkeypatch.setattr(lines, "_rougher", lambda *of: False)
+    every = found()
+    assert short[0] == every[0]
+    if isinstance(every[0], bytes) and every[1] == lines._ROUNDS:
+        assert short[1] < 10
 
 
 def test_means_of_permittivity() -> None:
