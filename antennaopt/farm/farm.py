@@ -8,11 +8,12 @@ the name of a function.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
 from antennaopt.errors import ClusterError
+from antennaopt.farm.arriving import Arriving, Landed
 from antennaopt.farm.batches import SOLO_ATTEMPTS, Batch, Job, Queue, cut, cut_into_waves
 from antennaopt.farm.dispatch import Dispatcher, Policy
 from antennaopt.farm.interface import Assignment, Known, More, OnEvent, Outcome, Pool, Result, Worker, WorkerLost
@@ -171,11 +172,15 @@ class PoolFarm:
         """Number of batches that wait or are in flight."""
         return len(self._waiting) + len(self._in_flight)
 
-    def completed(self) -> Iterator[tuple[str, Outcome]]:
+    def completed(self) -> Arriving:
         """Yield outcomes until nothing is left, or, after `drain`, until nothing is in flight.
 
         When the caller stops reading early, what is in flight is abandoned and its results are never seen again.
         """
+        return Arriving(self._replies())
+
+    def _replies(self) -> Generator[Landed, None, None]:
+        """Yield the outcomes of a reply at a time."""
         try:
             while True:
                 self._launch()
@@ -185,8 +190,8 @@ class PoolFarm:
                     is_trial = self._landed(result)
                     if self.device is not None and self._waiting and "outcomes" in (result.reply or {}):
                         self._launch()  # reading a device's batch takes 20 ms; the next one need not wait for that
-                    if not is_trial:
-                        yield from self._handler.handle(result)
+                    if not is_trial and (landed := list(self._handler.handle(result))):
+                        yield landed
                 self._dispatcher.refresh(self.pool.workers())
         finally:
             self._abandon()

@@ -17,6 +17,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from antennaopt.errors import ClusterError, Interrupted
+from antennaopt.farm.arriving import Arriving, Landed, together
 from antennaopt.farm.batches import Job
 from antennaopt.farm.interface import More
 from antennaopt.run.interfaces import Evaluation, Interfaces
@@ -26,6 +27,7 @@ from antennaopt.run.overlap import Overlap
 from antennaopt.run.process import rare_collections, short_turns
 from antennaopt.run.saving import Saving
 from antennaopt.run.under_way import Copies, UnderWay
+from antennaopt.run.whole_replies import WholeReplies
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
@@ -58,6 +60,7 @@ class Driver:
         self._steps = StepCounts()
         self._overlap = Overlap(search, self.memory.designs, interfaces.design)
         self._under_way = UnderWay(search, self.memory, interfaces, self._overlap)
+        self._whole = WholeReplies(search, self._under_way, interfaces)
         self._order = Order(search, interfaces.store)
         self._saving = Saving(search, self.memory, interfaces)
 
@@ -132,8 +135,8 @@ class Driver:
         try:
             outcomes = self._send_first()
             self._proceed()
-            for name, outcome in outcomes:
-                self._arrived(name, outcome)
+            for landed in together(outcomes):
+                self._take(landed)
                 if self._overlap.is_under_way and len(self._block) == len(self.search.under_way):
                     break  # what else comes is of the next generation
             if by_order and not self._signals.requested:
@@ -154,7 +157,7 @@ class Driver:
             missing = sorted(self.search.under_way.keys() - self._block.keys())
             raise RuntimeError(f"the farm lost {len(missing)} individuals without an outcome: {missing[:5]}")
         elif self._block:
-            self.search.tell([one.result for one in self._block.values()])
+            self.search.tell(self._whole.results(self._block.values()))
             self._close_block()
         return self.search.completed > done
 
@@ -176,7 +179,7 @@ class Driver:
 
     def _end_outcomes(self) -> None:
         """Abandon what is in flight, if anything is."""
-        if isinstance(self._outcomes, Generator):
+        if isinstance(self._outcomes, Arriving | Generator):
             self._outcomes.close()
         self._outcomes = None
 
@@ -272,6 +275,25 @@ class Driver:
         jobs = self._under_way.jobs(candidates, copies)
         self._farm.submit([jobs[at : at + self._batch] for at in range(0, len(jobs), self._batch)])
         self._under_way.land(copies, self._block)
+
+    def _take(self, landed: Landed) -> None:
+        """Take in outcomes that came together: at once where that can be done."""
+        taken = self._whole.take(landed)
+        if taken is None:
+            for name, outcome in landed:
+                self._arrived(name, outcome)
+            return
+        self._block |= taken.ones
+        self.memory.note_all(taken.ones.values(), taken.digests)
+        for one in taken.ones.values():
+            self.solver_seconds += one.outcome.seconds or 0.0
+            self._progress.evaluated(one.outcome)
+        for name, followers in taken.followers.items():
+            self._under_way.land_followers(followers, taken.ones[name].outcome, name)
+        while self._under_way.landed:
+            self._finish(next(iter(self._under_way.landed)))
+        if self._signals.requested:
+            self._farm.drain()
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""

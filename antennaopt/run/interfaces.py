@@ -14,7 +14,7 @@ from antennaopt.farm.interface import Solving
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
 from antennaopt.search import Candidate, Result, Scored, Search
-from antennaopt.search.objectives import Objective, shortfalls
+from antennaopt.search.objectives import Objective, all_shortfalls, shortfalls
 from antennaopt.solve.cuts import CUTS, PATTERN, amplitudes
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.made import MadeCopy
@@ -101,6 +101,42 @@ class Evaluation:
         if search.wants_misses and missed:
             found["misses"] = [one.misses(outcome) for one in objectives]
         return owned(cls, found)
+
+    @classmethod
+    def of_all(
+        cls,
+        search: Search,
+        objectives: Sequence[Objective],
+        candidates: Sequence[Candidate],
+        values: Sequence[dict[str, float]],
+        outcomes: Sequence[Outcome],
+    ) -> list[Evaluation]:
+        """Return `of` of candidates of one generation that came together and are no copies."""
+        missed = all_shortfalls(outcomes, objectives)
+        fitness = search.all_fitness_of([one.status for one in outcomes], missed)
+        violation = list(map(search.violation_of, missed)) if search.has_constraints else [None] * len(missed)
+        level = search.level_of(candidates[0].generation)
+        found = [
+            {
+                "candidate": candidate,
+                "values": of_genes,
+                "outcome": outcome,
+                "shortfalls": short,
+                "fitness": number,
+                "cached": False,
+                "copy_of": None,
+                "violation": violated,
+                "level": level,
+            }
+            for candidate, of_genes, outcome, short, number, violated in zip(
+                candidates, values, outcomes, missed, fitness, violation, strict=True
+            )
+        ]
+        if search.wants_misses:
+            for one, outcome, short in zip(found, outcomes, missed, strict=True):
+                if short:
+                    one["misses"] = [goal.misses(outcome) for goal in objectives]
+        return [owned(cls, one) for one in found]
 
     @property
     def row(self) -> Row:

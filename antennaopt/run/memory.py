@@ -223,6 +223,16 @@ class Memory:
         if status in REPEATABLE:
             self.designs.add(design, individual)
 
+    def note_all(self, evaluations: Iterable[Evaluation], designs: Iterable[Digest]) -> None:
+        """Count individuals, and know their designs from now on."""
+        add, statuses = self.designs.add, []
+        for one, digest in zip(evaluations, designs, strict=True):
+            status = one.outcome.status
+            statuses.append(status)
+            if status in REPEATABLE:
+                add(digest, one.candidate.individual)
+        self.counts.update(statuses)
+
     def read_again(self, block: Iterable[Scored] = ()) -> None:
         """Read in the store which designs are known, and find there what a restored search goes on from.
 

@@ -35,6 +35,20 @@ class Landed(NamedTuple):
     followers: list[Candidate]
 
 
+class Together(NamedTuple):
+    """Individuals that were solved, and whose outcomes came together.
+
+    Attributes:
+        values: Of their genes, SI, by name.
+        digests: Of their designs.
+        followers: Individuals of the same design that wait, by the one that was solved.
+    """
+
+    values: list[dict[str, float]]
+    digests: list[bytes]
+    followers: dict[str, list[Candidate]]
+
+
 class UnderWay:
     """What the driver knows of individuals between their birth and their completion.
 
@@ -114,6 +128,17 @@ class UnderWay:
         """Give individuals of the same design the outcome of the one that was solved."""
         for each in followers:
             self.landed[each.individual] = outcome, original
+
+    def take_together(self, names: Sequence[str]) -> Together | None:
+        """Return individuals whose outcomes came together, and forget them; None where one was not awaited."""
+        sent = self.sent
+        if self.landed or not all(name in sent for name in names):
+            return None
+        first, values, digests = self.first, self._values, self._digests
+        for name in names:
+            first.pop(sent.pop(name), None)
+        followers = {name: self._followers.pop(name) for name in names if name in self._followers}
+        return Together([values.pop(name) for name in names], [digests.pop(name) for name in names], followers)
 
     def take(self, name: str) -> Landed:
         """Return an individual that landed, and forget it."""

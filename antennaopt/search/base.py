@@ -112,8 +112,11 @@ class Search(ABC):
         """Return at most `count` new candidates, all there are when None; none while it has to wait for results."""
 
     @abstractmethod
-    def tell(self, results: Iterable[Result]) -> list[Scored]:
+    def tell(self, results: Iterable[Result | Scored]) -> list[Scored]:
         """Take what came of candidates that are under way, each once, in any order.
+
+        Args:
+            results: Of candidates; or what `rank` made of them.
 
         Returns:
             The candidates with their ranks; where they are named in order of completion, with their names.
@@ -121,6 +124,30 @@ class Search(ABC):
         Raises:
             ValueError: A candidate is not under way, or its rank is not finite; nothing was taken in.
         """
+
+    def rank(
+        self,
+        candidates: Iterable[Candidate],
+        statuses: Iterable[str],
+        shortfalls: Iterable[Sequence[float]],
+        fitness: Iterable[float],
+    ) -> list[Scored]:
+        """Rank candidates that are under way, and were solved for themselves, before they are told.
+
+        Args:
+            candidates: As they were asked.
+            statuses: Of their outcomes.
+            shortfalls: As `Result` has them.
+            fitness: From `fitness_of`.
+
+        Returns:
+            What `tell` takes in place of their results, of a search with generations that wants no misses.
+        """
+        given = zip(candidates, statuses, fitness, strict=True)
+        return [
+            owned(Scored, {"candidate": one, "fitness": number, "ok": status == "ok", "cached": False, "values": ()})
+            for one, status, number in given
+        ]
 
     def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:
         """Return candidates of the next generation that follow from what is known of this one.
@@ -171,6 +198,15 @@ class Search(ABC):
             shortfalls: dB, one an objective, then one a constraint; empty unless `ok`.
         """
         return self._order.fitness(status, shortfalls)
+
+    def all_fitness_of(self, statuses: Sequence[str], shortfalls: Sequence[Sequence[float]]) -> list[float]:
+        """Return `fitness_of` of several rows."""
+        return self._order.all_fitness(statuses, shortfalls)
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether rows have a violation."""
+        return self._order.constraints > 0
 
     def violation_of(self, shortfalls: Sequence[float]) -> float | None:
         """Return the total violation of the constraints; None without any, and without shortfalls."""
@@ -265,12 +301,18 @@ class Search(ABC):
                 made.append((genome, (), operator))
         return made
 
-    def _scored(self, result: Result) -> Scored:
-        """Rank a candidate that is under way.
+    def _scored(self, result: Result | Scored) -> Scored:
+        """Rank a candidate that is under way, unless `rank` did.
 
         Raises:
             ValueError: It is not, or its rank is not finite.
         """
+        if isinstance(result, Scored):
+            name = result.candidate.individual
+            require_finite(name, result.fitness)
+            if self.under_way.get(name) is not result.candidate:
+                raise ValueError(f"{name} is not under way; tell each once")
+            return result
         if result.individual not in self.under_way:
             raise ValueError(f"{result.individual} is not under way; tell each once")
         given = result.fitness

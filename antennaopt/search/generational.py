@@ -62,7 +62,7 @@ class Generational(Search):
         self.under_way |= {one.individual: one for one in asked}
         return asked
 
-    def tell(self, results: Iterable[Result]) -> list[Scored]:
+    def tell(self, results: Iterable[Result | Scored]) -> list[Scored]:
         """Take results; the last ones close the generation."""
         told = [self._scored(one) for one in results]
         if len({one.candidate.individual for one in told}) < len(told):

@@ -247,13 +247,30 @@ def shortfalls(outcome: Outcome, objectives: Sequence[Objective]) -> list[float]
     sent, place = getattr(outcome, "sent", (None, 0))
     if sent is None:
         return [objective.shortfall(outcome) for objective in objectives]
+    return [
+        objective.shortfall(outcome) if of_batch is None else of_batch[place]
+        for objective, of_batch in zip(objectives, _of_batch(sent, objectives), strict=True)
+    ]
+
+
+def all_shortfalls(outcomes: Sequence[Outcome], objectives: Sequence[Objective]) -> list[list[float]]:
+    """Return `shortfalls` of outcomes that came together: a batch at once where all of it is `ok` and has arrays."""
+    sent = getattr(outcomes[0], "sent", (None, 0))[0] if outcomes else None
+    columns: Sequence[list[float] | None] = [None] if sent is None else _of_batch(sent, objectives)
+    whole = [one for one in columns if one is not None]
+    places = [place for one in outcomes for of, place in [getattr(one, "sent", (None, 0))] if of is sent]
+    if len(whole) < len(columns) or len(places) < len(outcomes) or any(one["status"] != "ok" for one in outcomes):
+        return [shortfalls(one, objectives) for one in outcomes]
+    rows = list(map(list, zip(*whole, strict=True)))
+    return [rows[place] for place in places]
+
+
+def _of_batch(sent: Sent, objectives: Sequence[Objective]) -> Sequence[list[float] | None]:
+    """Return the shortfalls of a batch, one column an objective; None where each antenna has to be looked at."""
     known = sent.computed.get(SHORTFALLS)
     if known is None or known[0] is not objectives:
         known = sent.computed[SHORTFALLS] = objectives, [objective.shortfalls(sent) for objective in objectives]
-    return [
-        objective.shortfall(outcome) if of_batch is None else of_batch[place]
-        for objective, of_batch in zip(objectives, known[1], strict=True)
-    ]
+    return known[1]
 
 
 def violation(shortfall_db: float) -> float:
@@ -335,6 +352,13 @@ class Ranking:
             missed = sum(weight * short for weight, short, aim in terms if not aim)
             return missed or sum(_squeezed(short) / 200.0 - 1.0 for _, short, aim in terms if aim)
         return sum(weight * (_squeezed(short) if aim else short) for weight, short, aim in terms)
+
+    def all_fitness(self, statuses: Sequence[str], shortfalls: Sequence[Sequence[float]]) -> list[float]:
+        """Return `fitness` of several antennas."""
+        due = len(self.weights)
+        if self.constraints or self.aims or {*statuses} != {"ok"} or {*map(len, shortfalls)} != {due}:
+            return [self.fitness(status, missed) for status, missed in zip(statuses, shortfalls, strict=True)]
+        return [sum(map(mul, self.weights, missed)) for missed in shortfalls]
 
     def minimised(self, levels: Sequence[float]) -> tuple[float, ...]:
         """Return levels, one an objective in its own unit, as the numbers that are minimised."""

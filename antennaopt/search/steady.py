@@ -52,7 +52,7 @@ class SteadyState(Search):
         genome, parents, operator = self._made(number)
         return Candidate.born(number, self.completed, genome=genome, parents=parents, operator=operator)
 
-    def tell(self, results: Iterable[Result]) -> list[Scored]:
+    def tell(self, results: Iterable[Result | Scored]) -> list[Scored]:
         """Complete candidates as the next in order of completion; what is returned has their ids from now on."""
         return [self._complete(one) for one in results]
 
@@ -115,7 +115,7 @@ class SteadyState(Search):
             one, other = tournament(self._pool, 2, self.settings.tournament_size)
             return vary(one, other, self.settings.crossover, self.settings.mutation)[0]
 
-    def _complete(self, result: Result) -> Scored:
+    def _complete(self, result: Result | Scored) -> Scored:
         scored = self._scored(result)
         placed = scored.candidate.placed(*divmod(self.completed, self.settings.population))
         scored = Scored(candidate=placed, fitness=scored.fitness, ok=scored.ok, cached=scored.cached)

@@ -95,10 +95,12 @@ class SurrogateAdaptation(CovarianceAdaptation):
         super()._begin(mean)
         self._steps, self._drawn = _FIRST_STEPS, None
 
-    def tell(self, results: Iterable[Result]) -> list[Scored]:
+    def tell(self, results: Iterable[Result | Scored]) -> list[Scored]:
         """Take results; the last ones close the generation."""
         given = list(results)
         for one in given:
+            if isinstance(one, Scored):
+                raise TypeError("this search wants misses, which only results have")
             if one.status == "ok" and not one.cached:
                 self._told_misses[one.individual] = [*map(list, one.misses)] or [[each] for each in one.shortfalls]
             elif one.status in _FAILED:
