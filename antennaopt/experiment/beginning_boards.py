@@ -18,10 +18,17 @@ GAINS = (5.0, 8.5)
 """dBi that a patch on such a substrate and a small ground can have."""
 
 
-_PIN = '# radius = "0.65 mm"    # of your pin; without it S11 depends on the cell'
+PIN, LARGEST_PIN = 0.02, 0.65e-3
+"""Radius of the pin, wavelengths, and that of the pin of an SMA connector, m, which no pin is thicker than here."""
+FARTHEST = 0.37
+"""Of the pin from the centre, lengths of the patch; the whole pin is below the shortest patch."""
 
 
-def _patch(made: Mapping[str, float]) -> list[str]:
+def _pin(lam: float) -> str:
+    return f"radius = {_mm(min(PIN * lam, LARGEST_PIN))}    # of your pin; without it S11 depends on the cell"
+
+
+def _patch(made: Mapping[str, float], lam: float) -> list[str]:
     long, wide = made["patch.length"], made["patch.width"]
     return [
         "[antenna.patch]",
@@ -30,12 +37,12 @@ def _patch(made: Mapping[str, float]) -> list[str]:
         "",
         '[antenna.feed]    # a pin from below, 50 ohm; "inset" and "edge" are lines',
         'kind = "probe"',
-        f"offset = {_range(0.05 * long, 0.43 * long)}    # from the centre",
-        _PIN,
+        f"offset = {_range(0.05 * long, FARTHEST * long)}    # from the centre",
+        _pin(lam),
     ]
 
 
-def _pixels(made: Mapping[str, float]) -> list[str]:
+def _pixels(made: Mapping[str, float], lam: float) -> list[str]:
     long, wide = made["patch.length"], made["patch.width"]
     return [
         "[antenna.pixels]    # as seen from above; the lower half is the mirror image of the upper",
@@ -48,12 +55,12 @@ def _pixels(made: Mapping[str, float]) -> list[str]:
         "",
         '[antenna.feed]    # a pin from below, 50 ohm; "edge" is a line',
         'kind = "probe"',
-        f"offset = {_range(0.05 * long, 0.43 * long)}    # from the centre; the pixel there is metal",
-        _PIN,
+        f"offset = {_range(0.05 * long, FARTHEST * long)}    # from the centre; the pixel there is metal",
+        _pin(lam),
     ]
 
 
-TABLES: dict[str, tuple[str, Callable[[Mapping[str, float]], list[str]], tuple[str, ...]]] = {
+TABLES: dict[str, tuple[str, Callable[[Mapping[str, float], float], list[str]], tuple[str, ...]]] = {
     "patch": ("Patch", _patch, ()),
     "pixel_patch": (
         "Pixel patch",
@@ -64,7 +71,7 @@ TABLES: dict[str, tuple[str, Callable[[Mapping[str, float]], list[str]], tuple[s
         ),
     ),
 }
-"""Families that have such files: title, tables of the antenna from the closed form, lines of [evolution]."""
+"""Families that have such files: title, tables from closed form and wavelength, lines of [evolution]."""
 
 
 def board_text(family: str, hz: float, gain_dbi: float) -> str:
@@ -102,13 +109,12 @@ def board_text(family: str, hz: float, gain_dbi: float) -> str:
         f"thickness = {_mm(thickness)}    # {THICKNESS:g} lam",
         f"margin = {_mm(MARGIN * lam)}    # of substrate and ground round the metal",
         "",
-        *tables(made),
+        *tables(made, lam),
         "",
         "[solver]",
         "frequencies = [" + ", ".join(f'"{one}"' for one in frequencies) + "]",
         f"cell = {_mm(thickness)}    # at edges of metal",
         "pml_cells = 8",
-        "decay_db = 30",
         "",
         "[evolution]",
         "population = 24",
