@@ -71,7 +71,13 @@ class KnownDesigns:
 
     def add(self, digest: Digest, individual: str) -> None:
         """Note an individual with a design; where one had it before, that one stays."""
-        self._loose.setdefault(digest, individual)
+        self.add_all([(digest, individual)])
+
+    def add_all(self, named: Iterable[tuple[Digest, str]]) -> None:
+        """Note individuals with their designs."""
+        note = self._loose.setdefault
+        for digest, individual in named:
+            note(digest, individual)
         if len(self._loose) >= MOST_LOOSE:
             self._sort_in()
 
@@ -105,8 +111,8 @@ class KnownDesigns:
         order = np.argsort(high, kind="stable")
         rest = np.empty(len(high), dtype=REST)
         rest["low"] = low
-        born = [list(map(int, name.removeprefix("g").split("-s"))) for name in new.values()]
-        rest["generation"], rest["slot"] = np.array(born, dtype=int).T
+        born = " ".join(new.values()).replace("g", "").replace("-s", " ")
+        rest["generation"], rest["slot"] = np.fromstring(born, dtype=np.int64, sep=" ").reshape(-1, 2).T
         at = np.searchsorted(self._high, high[order])
         self._high, self._rest = np.insert(self._high, at, high[order]), np.insert(self._rest, at, rest[order])
 
@@ -168,6 +174,13 @@ def _halves(digests: Sequence[Digest]) -> tuple[np.ndarray, np.ndarray]:
     return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
+def _without_patterns(
+    known: tuple[tuple[float, ...], Outcome] | None,
+) -> tuple[tuple[float, ...], Outcome] | None:
+    """Return genome and outcome without what the driver forgets of it."""
+    return known and (known[0], known[1].changed(**_FORGOTTEN))
+
+
 class Memory:
     """What is known of the individuals so far: of all of them their designs, of the best their outcomes.
 
@@ -189,33 +202,32 @@ class Memory:
         self.reused: Counter[str] = Counter()
         self.designs = KnownDesigns()
         self._kept: Recalled = {}
+        self._latest: Recalled = {}  # of those kept the last ones, with patterns
 
     def recall(self, individuals: Iterable[str]) -> Recalled:
         """Return genome and outcome, patterns left out, of individuals so far; unknown ones are left out."""
         names = list(individuals)
-        absent = [name for name in names if name not in self._kept]
+        known = {name: self._kept.get(name) or _without_patterns(self._latest.get(name)) for name in names}
+        absent = [name for name, one in known.items() if one is None]
         found = self._store.recall(absent) if absent else {}
-        for name in names:
-            if name in self._kept:
-                genome, outcome = self._kept[name]
+        for name, one in known.items():
+            if one is not None:
+                genome, outcome = one
                 found[name] = genome, outcome.changed(metrics=dict(outcome.metrics))  # plain, as of a row
         return {name: found[name] for name in names if name in found}
 
     def keep(self, evaluations: Sequence[Evaluation]) -> None:
-        """Keep the outcomes of the population and of the best, and count those that were not solved."""
-        born = {one.candidate.individual: one for one in evaluations}
+        """Keep the outcomes of the population and of the best, and count those that were not solved.
+
+        Patterns of newcomers are left out a generation later, of those that are kept then: most are not.
+        """
         self.reused.update(one.outcome.origin for one in evaluations if one.outcome.origin and not one.cached)
-        kept: Recalled = {}
-        for scored in (*self._search.population, *self._search.hall_of_fame):
-            name = scored.candidate.individual
-            if name in kept:
-                continue
-            one, known = born.get(name), self._kept.get(name)
-            if one is not None:
-                kept[name] = one.candidate.genome, one.outcome.changed(**_FORGOTTEN)
-            elif known is not None:
-                kept[name] = known
-        self._kept = kept
+        wanted = {one.candidate.individual for one in (*self._search.population, *self._search.hall_of_fame)}
+        born = {one.candidate.individual: (one.candidate.genome, one.outcome) for one in evaluations}
+        old = wanted - born.keys()
+        before = {name: self._kept.get(name) or _without_patterns(self._latest.get(name)) for name in old}
+        self._kept = {name: one for name, one in before.items() if one is not None}
+        self._latest = {name: one for name, one in born.items() if name in wanted}
 
     def note(self, individual: str, design: Digest, status: str) -> None:
         """Count an individual, and know its design from now on."""
@@ -225,13 +237,12 @@ class Memory:
 
     def note_all(self, evaluations: Iterable[Evaluation], designs: Iterable[Digest]) -> None:
         """Count individuals, and know their designs from now on."""
-        add, statuses = self.designs.add, []
-        for one, digest in zip(evaluations, designs, strict=True):
-            status = one.outcome.status
-            statuses.append(status)
-            if status in REPEATABLE:
-                add(digest, one.candidate.individual)
-        self.counts.update(statuses)
+        noted = [
+            (digest, one.candidate.individual, one.outcome.status)
+            for one, digest in zip(evaluations, designs, strict=True)
+        ]
+        self.counts.update([status for _, _, status in noted])
+        self.designs.add_all((digest, name) for digest, name, status in noted if status in REPEATABLE)
 
     def read_again(self, block: Iterable[Scored] = ()) -> None:
         """Read in the store which designs are known, and find there what a restored search goes on from.

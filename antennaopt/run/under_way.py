@@ -98,23 +98,25 @@ class UnderWay:
         decoded = decode_all(genes := self._search.genes, [one.genome for one in candidates])
         digests = design_digests(decoded, self._search.level_of(candidates[0].generation) if candidates else 0)
         names = [gene.name for gene in genes]
-        for one, row, digest in zip(candidates, decoded.tolist(), digests, strict=True):
-            self._values[one.individual] = dict(zip(names, row, strict=True))
-            self._digests[one.individual] = digest
-        for one, digest, original in zip(candidates, digests, self._memory.designs.find(digests), strict=True):
-            name, first = one.individual, self.first.get(digest)
+        born = [one.individual for one in candidates]
+        values = [dict(zip(names, row, strict=True)) for row in decoded.tolist()]
+        self._values.update(zip(born, values, strict=True))
+        self._digests.update(zip(born, digests, strict=True))
+        originals, seen, partial, sent = self._memory.designs.find(digests), self.first, self.partial, self.sent
+        claim, design = self._overlap.claim, self._with.design
+        for place, (name, digest, original) in enumerate(zip(born, digests, originals, strict=True)):
             if original is not None:
                 copies.append((name, original))
-            elif first is not None:
-                self._followers.setdefault(first, []).append(one)
+            elif digest in seen:
+                self._followers.setdefault(seen[digest], []).append(candidates[place])
             else:
-                self.first[digest] = name
-                if name in self.partial:
-                    self.landed[name] = self.partial[name], None
+                seen[digest] = name
+                if name in partial:
+                    self.landed[name] = partial[name], None
                 else:
-                    self.sent[name] = digest
-                    if not self._overlap.claim(name, digest):
-                        jobs.append((name, self._with.design(self._values[name])))
+                    sent[name] = digest
+                    if not claim(name, digest):
+                        jobs.append((name, design(values[place])))
         return jobs
 
     def land(self, copies: Copies, block: Mapping[str, Evaluation]) -> None:

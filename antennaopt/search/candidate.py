@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def decode_all(genes: Sequence[Gene], genomes: Sequence[Sequence[float]]) -> np.
     """
     if any(len(one) != len(genes) for one in genomes):
         return np.array([list(decode(genes, one).values()) for one in genomes])
-    shares = np.array(genomes, dtype=float).reshape(len(genomes), len(genes))
+    numbers = np.fromiter(chain.from_iterable(genomes), float, len(genomes) * len(genes))
+    shares = numbers.reshape(len(genomes), len(genes))
     values = np.empty_like(shares)
     for place, gene in enumerate(genes):
         x = shares[:, place]

@@ -239,8 +239,10 @@ class Genetic(Generational):
             return
         population = self.population
         places = winners([-one.fitness for one in population], count + count % 2, settings.tournament_size)
+        parents: dict[int, Individual] = {}
         for place, another in zip(places[::2], places[1::2], strict=True):
-            one, other = Individual.from_scored(population[place]), Individual.from_scored(population[another])
+            one = parents.get(place) or parents.setdefault(place, Individual.from_scored(population[place]))
+            other = parents.get(another) or parents.setdefault(another, Individual.from_scored(population[another]))
             yield from vary(one, other, settings.crossover, settings.mutation)
 
     def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:

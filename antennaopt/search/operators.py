@@ -138,18 +138,22 @@ def reflect(x: float) -> float:
 
 def simulated_binary(one: Genome, other: Genome, settings: Crossover) -> None:
     """Simulated binary crossover, bounded (Deb and Agrawal 1995): `cxSimulatedBinaryBounded` of DEAP."""
-    draw, power = random.random, settings.eta + 1
-    root = 1.0 / power
-    for place, (x, y) in enumerate(zip(one, other, strict=True)):
-        if draw() > 0.5 or abs(x - y) <= SAME_GENE:
+    draw, power = random.random, -(settings.eta + 1)
+    root = -1.0 / power
+    for place, x in enumerate(one):
+        if draw() > 0.5:
             continue
+        y = other[place]
         low, high = (y, x) if y < x else (x, y)
-        middle, apart, drawn = low + high, high - low, draw()
-        alpha = 2.0 - (1.0 + 2.0 * low / apart) ** -power
+        apart = high - low
+        if apart <= SAME_GENE:
+            continue
+        middle, drawn = low + high, draw()
+        alpha = 2.0 - (1.0 + 2.0 * low / apart) ** power
         scaled = drawn * alpha
         spread = (scaled if drawn <= 1.0 / alpha else 1.0 / (2.0 - scaled)) ** root
         lower = 0.5 * (middle - spread * apart)
-        alpha = 2.0 - (1.0 + 2.0 * (1.0 - high) / apart) ** -power
+        alpha = 2.0 - (1.0 + 2.0 * (1.0 - high) / apart) ** power
         scaled = drawn * alpha
         spread = (scaled if drawn <= 1.0 / alpha else 1.0 / (2.0 - scaled)) ** root
         upper = 0.5 * (middle + spread * apart)
@@ -256,19 +260,21 @@ def vary(one: Individual, other: Individual, crossover: Crossover, mutation: Mut
         For each child its genes, the ids of its parents, and the operators that changed it. A copy
         of a parent has one gene mutated, unless mutation is off; then it is a `clone`.
     """
-    children: tuple[Genome, Genome] = list(one), list(other)
+    first, second = one[:], other[:]
     crossed = random.random() < crossover.probability
     if crossed:
-        CROSSOVER_OPERATORS[crossover.kind](*children, crossover)
-    both = (one.individual,) if one.individual == other.individual else (one.individual, other.individual)
-    mutate, made = MUTATION_OPERATORS[mutation.kind], []
-    for child, parent in zip(children, (one, other), strict=True):
-        before = child.copy()
+        CROSSOVER_OPERATORS[crossover.kind](first, second, crossover)
+        parents = (one.individual,) if one.individual == other.individual else (one.individual, other.individual)
+        plain, mutated = crossover.kind, f"{crossover.kind}+{mutation.kind}"
+        families = ((first, parents), (second, parents))
+    else:
+        plain, mutated = "clone", mutation.kind
+        families = ((first, (one.individual,)), (second, (other.individual,)))
+    mutate, may_mutate, made = MUTATION_OPERATORS[mutation.kind], mutation.probability > 0.0, []
+    for child, parents in families:
+        before = child[:]
         mutate(child, mutation)
-        if mutation.probability > 0.0 and child in (one, other):
+        if may_mutate and child in (one, other):
             mutate_one_gene(child, mutation)
-        operator = crossover.kind if crossed else ""
-        if child != before:
-            operator = f"{operator}+{mutation.kind}" if crossed else mutation.kind
-        made.append((tuple(map(float, child)), both if crossed else (parent.individual,), operator or "clone"))
+        made.append((tuple(map(float, child)), parents, plain if child == before else mutated))
     return made

@@ -165,3 +165,22 @@ def test_a_search_takes_ranks_in_place_of_results():
                 for one, status, each in zip(asked, statuses, missed, strict=True)
             ])  # fmt: skip
             assert ranked.state() == told.state()
+
+
+def test_patterns_of_the_population_are_left_out_of_what_is_recalled():
+    """A resumed run knows just as much: it reads rows. Of those that stay they are forgotten a generation later."""
+    store = MemoryStore()
+    study = driver(store, Together(STUDIES["no failures"]["solving"]), population=18, generations=6)
+    for _ in range(4):
+        study.generation()
+        best = [one.candidate.individual for one in study.search.population]
+        known = study.memory.recall(best)
+        assert list(known) == best
+        from_rows = store.recall(best)
+        for name, (genome, outcome) in known.items():
+            assert genome == from_rows[name][0]
+            assert outcome.e_plane is outcome.h_plane is outcome.theta_deg is None
+            assert outcome.metrics == from_rows[name][1].metrics
+    elites = [one for one in best if not one.startswith("g0003")]
+    assert elites
+    assert all(study.memory._kept[one][1].e_plane is None for one in elites)
