@@ -38,7 +38,7 @@ Solved = tuple[str, list[float], list[list[float]]]
 PROBLEMS = ("dual_mode_horn", "quickstart", "ka_band_lens", "spline_horn", "corrugated_horn", "shaped_lens")
 """Files of `antennaopt/bench/frozen`, by number of genes but for the one with whole numbers and choices."""
 
-COMPARED = ("ga", "cmaes", "de", "random")
+COMPARED = ("ga", "cmaes", "de", "surrogate", "random")
 VARIANTS: dict[str, Callable[[EvolutionSettings, int], EvolutionSettings]] = {
     "ga_1/n": lambda own, genes: replace(own, mutation=replace(own.mutation, probability=1.0 / genes)),
     "ga_wide": lambda own, _: replace(own, crossover=replace(own.crossover, eta=5.0), mutation=_wide(own.mutation)),

@@ -1,4 +1,4 @@
-"""The choice behind `algorithm = "auto"`: by the kinds of the genes, and by the objectives.
+"""The choice behind `algorithm = "auto"`: by the kinds of the genes, the objectives, and the size of a generation.
 
 `benchmarks/search_rule` has the problems on which the rule was made; decision record 0043 what was measured.
 """
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 
-_FEW = 0.1  # share of genes with steps up to which `cmaes` is taken
+_FEW = 0.1  # share of genes with steps up to which `surrogate` or `cmaes` is taken
+_MOST_PREDICTED = 64  # antennas a generation: predictions of larger ones keep a device waiting
 
 
 def is_automatic(data: Any) -> bool:
@@ -34,9 +35,21 @@ def by_objectives(data: Mapping[str, Any]) -> str:
     return "nsga2" if aims else "ga"
 
 
-def by_genes(genes: Sequence[Gene]) -> str:
-    """Return the algorithm for a weighted sum of goals: `cmaes` where nearly all genes are real numbers, else `de`."""
-    return "cmaes" if stepped(genes) <= _FEW * len(genes) else "de"
+def by_genes(genes: Sequence[Gene], population: int, samples: int) -> str:
+    """Return the algorithm for a weighted sum of goals.
+
+    Args:
+        genes: Of the search.
+        population: Antennas a generation.
+        samples: Of a tolerance, a design.
+
+    Returns:
+        Where nearly all genes are real numbers `surrogate`, or `cmaes` if generations are large or designs have
+        samples; else `de`.
+    """
+    if stepped(genes) > _FEW * len(genes):
+        return "de"
+    return "surrogate" if population <= _MOST_PREDICTED and not samples else "cmaes"
 
 
 def stepped(genes: Sequence[Gene]) -> int:

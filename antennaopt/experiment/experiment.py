@@ -106,7 +106,8 @@ class Experiment(Table):
             return _from_closed_form(data, handler)
         first, polish = by_objectives(data), False
         read = _from_closed_form(with_algorithm(data, first), handler)
-        if first == "ga" and (chosen := by_genes(read.genes)) != first:
+        samples = read.tolerance.samples if read.tolerance else 0
+        if first == "ga" and (chosen := by_genes(read.genes, read.evolution.population, samples)) != first:
             polish = chosen == "de" and "polish" not in data["evolution"] and can_polish(read)
             read = _from_closed_form(with_algorithm(data, chosen, polish=polish), handler)
         why = reason(read.genes, read.evolution.algorithm, polish)

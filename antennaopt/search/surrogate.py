@@ -43,7 +43,7 @@ _FEWEST_DIFFERENCES = 8
 _FIRST_STEPS, _MOST_STEPS = 2, 8  # by predictions alone
 _GOOD, _POOR = 0.5, 0.3  # rank correlation of a generation: more steps above, fewer below
 _MORE, _FEWER = 1.5, 0.7
-_COARSE_STEP = 0.02  # of a gene's range: enough on cells that are not the finest
+_COARSE_STEP, _KNOWN_STEP = 0.02, 0.002  # of a gene's range: enough on coarse cells; where a new start finds more
 _FAILED = ("infeasible", "diverged", "undecayed")  # what says something of an antenna, not of the machine
 _MOST_FAILED = 512  # antennas that are kept
 _LONGER = tuple(2.0 * one for one in LENGTHS)  # differences between cells vary slowly
@@ -69,8 +69,9 @@ class _Drawn:
 class SurrogateAdaptation(CovarianceAdaptation):
     """A search by one normal distribution, which also moves by predictions between generations.
 
-    On cells that are not the finest it starts again when it knows all genes to 2 % of their range. The finer cells
-    begin with the distribution of the best start, fitted to the better half of the promoted.
+    It starts again when it knows all genes to 0.2 % of their range, on coarse cells to 2 %, but not on the last cells
+    of a ladder. The finer cells begin with the distribution of the best start, fitted to the better half of the
+    promoted.
     """
 
     wants_misses = True
@@ -170,9 +171,9 @@ class SurrogateAdaptation(CovarianceAdaptation):
         return super().after_polish(told)
 
     def _is_spent(self) -> bool:
-        coarse = self.climb is not None and not self.climb.at_top
+        known = _KNOWN_STEP if self.climb is None else 0.0 if self.climb.at_top else _COARSE_STEP
         widest = max(self._distribution.deviations()[~self._stepped], default=1.0)
-        return super()._is_spent() or (coarse and bool(widest < _COARSE_STEP))
+        return super()._is_spent() or bool(widest < known)
 
     def _start_again(self) -> None:
         self._note_start()

@@ -239,10 +239,10 @@ def read(tmp_path, text, *changes):
 @pytest.mark.parametrize(
     ("text", "expected", "why"),
     [
-        (LENS, "cmaes", "6 genes, all real numbers"), (FRONT, "nsga2", "objectives with an aim"),
+        (LENS, "surrogate", "6 genes, all real numbers"), (FRONT, "nsga2", "objectives with an aim"),
         (SLOTTED.read_text(), "de", "whole numbers or choices; polish = true"),
         (MIXED, "de", "7 genes, 1 of them whole numbers or choices; polish = true"),
-        (replaced(MIXED, "count = 6", "count = 9"), "cmaes", "10 genes, 1 of them whole numbers or choices"),
+        (replaced(MIXED, "count = 6", "count = 9"), "surrogate", "10 genes, 1 of them whole numbers or choices"),
     ],
 )  # fmt: skip
 def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why):
@@ -257,6 +257,19 @@ def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why
     named = read(tmp_path, text, f"evolution.algorithm={expected}", "evolution.population=16", polish)
     assert found.config_hash == named.config_hash
     assert "chosen" not in named.resolved()["evolution"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (["evolution.population=64"], "surrogate"),
+        (["evolution.population=65"], "cmaes"),
+        (["tolerance.samples=2", 'tolerance.of={"lens.radii" = {sigma = "0.02 mm"}}'], "cmaes"),
+        (['tolerance.of={"lens.radii" = {sigma = "0.02 mm"}}'], "surrogate"),
+    ],
+)
+def test_auto_predicts_where_generations_are_small_and_designs_have_no_samples(tmp_path, changes, expected):
+    assert read(tmp_path, LENS, "evolution.algorithm=auto", *changes).evolution.algorithm == expected
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def rows():
 
 def test_each_search_is_the_one_that_a_run_makes(rows):
     """The driver of `run` carries the same searches through, one after the other, with a farm of their own."""
-    assert len(rows) == 8
+    assert len(rows) == 2 * len(COMPARED)
     experiment = load_experiment(frozen("quickstart"))
     for row in rows:
         settings = EvolutionSettings(
@@ -122,7 +122,7 @@ def test_searches_of_a_seed_share_their_first_generation_and_batches_are_large()
 def test_rows_made_in_pieces_are_those_made_at_once(rows):
     first = searched(task(seeds=(2,)))
     rest = searched(task(), known=first)
-    assert len(first) == len(rest) == 4
+    assert len(first) == len(rest) == len(COMPARED)
     assert without_seconds(first + rest) == without_seconds(rows)
     assert searched(task(), known=rows) == []
 
@@ -131,7 +131,7 @@ def test_a_time_limit_leaves_searches_for_another_call():
     notes = []
     assert searched(task(), task("ka_band_lens"), limit_s=0.0, note=notes.append) == []
     assert [re.sub(r", [0-9]+ antennas.*/s\)", "", note) for note in notes] == [
-        "quickstart: 8 searches left for another call", "ka_band_lens: 8 searches left for another call"
+        "quickstart: 10 searches left for another call", "ka_band_lens: 10 searches left for another call"
     ]  # fmt: skip
 
 
@@ -239,16 +239,16 @@ def test_the_command_goes_on_where_it_ended(tmp_path, monkeypatch, capsys):
     assert main(["bench", "search", *options, "--seeds", "2", "--json", "s.json", "--plot", "s.svg"]) == 0
     out, err = capsys.readouterr()
     assert [line.split()[:4] for line in out.splitlines()[2:]] == [
-        ["quickstart", "6", name, "2"] for name in ("ga", "de", "cmaes", "random")
+        ["quickstart", "6", name, "2"] for name in ("ga", "de", "cmaes", "surrogate", "random")
     ]
-    assert "quickstart: 4 searches" in err
+    assert "quickstart: 5 searches" in err
     text = (tmp_path / "s.jsonl").read_text()
-    assert text.startswith(before) and len(stored(tmp_path / "s.jsonl")) == 8
-    assert len(json.loads((tmp_path / "s.json").read_text())["searches"]) == 8
+    assert text.startswith(before) and len(stored(tmp_path / "s.jsonl")) == 10
+    assert len(json.loads((tmp_path / "s.json").read_text())["searches"]) == 10
     assert (tmp_path / "s.svg").read_text().startswith("<?xml")
     (tmp_path / "s.jsonl").write_text(text + '{"problem": 1}\n')
     assert main(["bench", "search", *options]) == 2
-    assert "line 9 is not a row of bench search" in capsys.readouterr().err
+    assert "line 11 is not a row of bench search" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
