@@ -136,7 +136,7 @@ class Choice:
         ]
 
 
-def choose(experiment: Experiment, farm: Farm, plan: Plan, given: Plan | None = None) -> Choice:
+def choose(experiment: Experiment, farm: Farm, plan: Plan, *, made_up: bool = False) -> Choice:
     """Return the levels of a new run; of `auto` the coarsest candidate that ranks as the solver's cells do.
 
     The antennas that are compared are drawn as the first generation is, so that the choice depends on the seed alone.
@@ -145,9 +145,9 @@ def choose(experiment: Experiment, farm: Farm, plan: Plan, given: Plan | None = 
         experiment: From `load_experiment`.
         farm: Solves what `auto` compares.
         plan: Of the finest level.
-        given: As for `coarser_plans_for`.
+        made_up: As for `coarser_plans_for`.
     """
-    candidates = coarser_plans_for(experiment, plan, given)
+    candidates = coarser_plans_for(experiment, plan, made_up=made_up)
     if experiment.fidelity is None or not experiment.fidelity.is_measured:
         return Choice(plans=candidates)
     fine, seconds = _fitness(experiment, farm, plan)

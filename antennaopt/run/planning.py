@@ -96,19 +96,20 @@ def plan_for(
 
 
 def coarser_plans_for(
-    experiment: Experiment, plan: Mapping[str, Any], given: Mapping[str, Any] | None = None
+    experiment: Experiment, plan: Mapping[str, Any], *, made_up: bool = False
 ) -> list[dict[str, Any]]:
     """Return the plans of the levels below the finest, the coarsest first; of `auto` those of all candidates.
 
     Args:
         experiment: From `load_experiment`.
         plan: Of the finest level.
-        given: The same where it was not planned here: then the others differ from it in the cell alone.
+        made_up: Whether that plan is no lattice, for an evaluation that knows none: the others then differ from it in
+            the cell alone.
     """
     from antennaopt.experiment.fidelity import coarser_settings
 
     found = coarser_settings(experiment)
-    if given is not None:
+    if made_up:
         return [{**plan, "cell": one.cell or plan["cell"] * 2.0} for one in found]
     return [planned(plan_for(experiment, one), experiment.figures) for one in found]
 

@@ -184,7 +184,8 @@ def run(
         root: Where run folders go: `<root>/<experiment>/<run>/`.
         source: Text of the experiment file, kept as given.
         overrides: What `--set` changed in it.
-        plan: What all antennas share; planned from the genes' ranges when None.
+        plan: What all antennas share, as `plan_for` returns it; planned from the genes' ranges when None. One for an
+            `evaluate` of the caller's may hold anything but needs a `cell`, in which alone levels of fidelity differ.
         ancestry: The population of another run to begin with, from `fork_of`.
         now: Time for the run folder's name; the clock's when None.
         options: See `Means`.
@@ -205,7 +206,7 @@ def run(
         StopSignals(opening=True) as signals,
         means.workplace(experiment, shared, means.backend or "cpu", told) as place,
     ):
-        levels = choose(experiment, place.farm, shared, plan)
+        levels = choose(experiment, place.farm, shared, made_up=plan is not None and means.evaluate is not None)
         place = replace(place, coarser=levels.plans)
         evolution = experiment.evolution
         if evolution.chosen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import cheap_evaluation
@@ -17,18 +18,21 @@ from cheap_lens_here import EXPERIMENT
 
 from antennaopt.cli.status import read_state
 from antennaopt.errors import ConfigurationError, Interrupted
-from antennaopt.experiment import Experiment
+from antennaopt.experiment import Experiment, load_experiment
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.report.page import write_report
 from antennaopt.report.record import read_run
 from antennaopt.run.levels import rank_correlation
 from antennaopt.run.opened import Run
+from antennaopt.run.planning import plan_for, standard_evaluate
 from antennaopt.run.progress import Progress
 from antennaopt.run.start import resume, run
 from antennaopt.search import Result, Stop, new_search
 from antennaopt.settings import EvolutionSettings, Ladder
+from antennaopt.store.run_folder import RunFolder
 
 FINE, COARSE = 3e-4, 6e-4
+QUICKSTART = Path(__file__).parents[2] / "experiments" / "quickstart.toml"
 GOAL = [{"metric": "directivity_dbi", "at_least": 30.0}]
 LADDER = {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.3, "finish": 0.15}
 
@@ -66,6 +70,7 @@ class Heard(Progress):
 
 
 def serial(experiment, *, plan, backend, scheduler=None, evaluate):
+    evaluate = evaluate or standard_evaluate(experiment.family)
     return SerialFarm(evaluate, family=experiment.family, plan=plan, backend=backend)
 
 
@@ -363,3 +368,21 @@ def test_the_report_draws_each_level_by_itself(tmp_path, blank_figures):
     done = carried_out(tmp_path, report=True)
     page = write_report(done.folder).read_text()
     assert "0.6 mm" in page and "level" in page
+
+
+def test_a_plan_that_is_handed_in_is_that_of_the_finest_level(tmp_path):
+    """As the command hands in its own. It was taken for all levels, which had equal bits then."""
+    sizes = ("evolution.population=4", "evolution.generations=3", "evolution.elites=1", "certificate.mode=off")
+    given = load_experiment(QUICKSTART, [*sizes, "cluster.workers=1", 'fidelity={ cells = ["0.6 mm"] }'])
+    fine = plan_for(given)
+    summary = run(given, root=tmp_path, plan=fine, farm=serial, report=False, cache="off")
+    folder = RunFolder.open(summary.folder)
+    (coarse,) = folder.manifest["fidelity"]["plans"]
+    assert coarse["cell"] == pytest.approx(6e-4) and coarse["nr"] < fine["nr"] and coarse["nz"] < fine["nz"]
+    rows = pd.DataFrame(folder.all_rows(["individual", "parents", "level", "directivity_dbi_30000mhz"]).to_pylist())
+    values = rows.set_index("individual")["directivity_dbi_30000mhz"]
+    promoted = rows[rows["level"] == 1]
+    assert (rows["level"] == 0).any() and len(promoted) > 0
+    for one in promoted.to_dict("records"):
+        (before,) = one["parents"]
+        assert 1e-3 < abs(values[one["individual"]] - values[before]) < 1.0, "solved again, on other cells"
