@@ -132,7 +132,7 @@ def parse_quantity(value: Any, dimension: Dimension) -> float:
     if not isinstance(value, str):
         if not math.isfinite(value):
             raise QuantityError(f"is not finite; write a number with its unit, for example {dimension.example}")
-        raise QuantityError(f'has no unit; write it as text with one, for example "{value:g} {dimension.usual}"')
+        raise QuantityError(f'has no unit; write it as text with one, for example "{_proposed(value, dimension)}"')
     found = _QUANTITY.fullmatch(value)
     if found is None:
         if _NOT_FINITE.fullmatch(value):
@@ -230,9 +230,17 @@ def _product(number: str, unit: str, dimension: Dimension) -> float:
     return product
 
 
+def _proposed(value: float, dimension: Dimension) -> str:
+    """Return what a bare number may stand for: in the usual unit, but 30e9 is 30 GHz, and no 30,000,000,000 GHz."""
+    if dimension is FREQUENCY and 1e6 <= abs(value) < math.inf:
+        return format_frequency(value)
+    return f"{value:g} {dimension.usual}"
+
+
 def _wrong_unit(number: str, unit: str, dimension: Dimension) -> str:
     if not unit:
-        return f'has no unit; write for example "{number} {dimension.usual}"'
+        proposed = _proposed(float(number), dimension) if dimension is FREQUENCY else f"{number} {dimension.usual}"
+        return f'has no unit; write for example "{proposed}"'
     meant = next((name for name in dimension.units if name.lower() == unit.lower()), None)
     if meant is not None:
         return f'has unit {unit!r}, which is not known; did you mean "{number} {meant}"?'

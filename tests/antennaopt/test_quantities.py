@@ -1,6 +1,7 @@
 """Quantities: text to SI and back, each checked for its dimension."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,16 @@ FINITE = st.floats(min_value=1e-9, max_value=1e9, allow_nan=False)
 )
 def test_reads_the_float_nearest_to_what_is_written(text, dimension, si):
     assert parse_quantity(text, dimension) == si
+
+
+@pytest.mark.parametrize(
+    ("value", "proposed"),
+    [(30, "30 GHz"), ("28.5", "28.5 GHz"), (30e9, "30 GHz"), ("2.45e9", "2.45 GHz"), (1575420000, "1.57542 GHz")],
+)
+def test_a_bare_frequency_may_be_in_hertz(value, proposed):
+    """It said "3e+10 GHz": who copied that had 10^9 times the frequency."""
+    with pytest.raises(QuantityError, match=f'has no unit; .*for example "{re.escape(proposed)}"'):
+        parse_quantity(value, FREQUENCY)
 
 
 @pytest.mark.parametrize(
