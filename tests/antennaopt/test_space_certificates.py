@@ -1,10 +1,20 @@
 """The second mesh of the certificate of an antenna in space: half of all cells, not of those at edges alone."""
 
+import json
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_narrow import FILES, loaded
 
 from antennaopt.solve.yee_plan import grid_of, plan, scene_of
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import space_certificates
+
+ROOT = Path(__file__).parents[2]
 
 
 def inner_cells(grid, axis):
@@ -30,3 +40,11 @@ def test_all_cells_are_about_halved(case):
         coarse, fine = (inner_cells(grid, axis) for grid in grids)
         assert len(fine) >= 1.5 * len(coarse), "xyz"[axis]
         assert fine.max() <= 0.7 * coarse.max(), "xyz"[axis]
+
+
+def test_the_page_has_the_stored_figures():
+    rows = json.loads((ROOT / "results/benchmarks/cpu/space_certificates.json").read_text("utf-8"))
+    assert space_certificates.table(rows) in (ROOT / "docs/guide/accuracy.md").read_text("utf-8")
+    assert all(space_certificates.drawn(row["family"], row["number"]) == row["design"] for row in rows)
+    for row in rows:
+        assert row["outcome"]["status"] == "ok" and row["commit"] and row["machine"]
