@@ -85,8 +85,10 @@ class DaskPool(Pool):
         self.cluster: Any = self._open()
         self._client: Any = self.cluster.client
         self.dashboard_link = self.cluster.dashboard_link
-        self.in_flight = InFlight(self._client, self._task, here=self.cluster.here, scheduler=self.cluster.scheduler)
         cluster = self.cluster
+        self.in_flight = InFlight(
+            self._client, self._task, here=cluster.here, scheduler=cluster.scheduler, folder=cluster.folder
+        )
         self.watch = SchedulerWatch(
             self._client, where=cluster.where, patience_s=self._patience_s, ended=lambda: cluster.scheduler_is_gone
         )

@@ -22,6 +22,7 @@ from antennaopt.farm.batches import Batch
 from antennaopt.farm.dask_client import ANSWER_S
 from antennaopt.farm.exit_causes import UNWATCHED, WATCHDOG_STATUS, ExitCause, cause_from_log, memory_kills, reported
 from antennaopt.farm.interface import Assignment, Failure, Result
+from antennaopt.farm.reply_files import read_arrays
 from antennaopt.farm.task import REPLIED, STARTED, Designs, Task, solve_on_worker
 
 IN_FLIGHT = ("pending", "lost")
@@ -134,7 +135,9 @@ class InFlightBatch:
 class InFlight:
     """All batches in flight. Replies come in the client's own thread and wait here for the driver."""
 
-    def __init__(self, client: Any, task: Task, *, here: bool, scheduler: Any = None) -> None:
+    def __init__(
+        self, client: Any, task: Task, *, here: bool, scheduler: Any = None, folder: str | None = None
+    ) -> None:
         """Begin with none.
 
         Args:
@@ -142,9 +145,10 @@ class InFlight:
             task: What all batches share.
             here: The workers run on this machine, whose account of memory is theirs.
             scheduler: Dask's where it is in this process: replies come with the word that a batch is done.
+            folder: Where workers of this machine leave the arrays of these replies.
         """
         self._client, self._task = client, task
-        self._here = here
+        self._here, self._folder = here, folder
         self._memory_kills = memory_kills() if here else None
         self.batches: dict[str, InFlightBatch] = {}
         self._given_up: dict[str, InFlightBatch] = {}
@@ -175,7 +179,7 @@ class InFlight:
         designs = Designs.of([design for _, design in batch.jobs])
         future = self._client.submit(
             solve_on_worker, token, limit_s, self._task, designs, plan, assignment.known, straight=self._straight,
-            key=token, workers=[address], allow_other_workers=True, pure=False, retries=0,
+            folder=self._folder, key=token, workers=[address], allow_other_workers=True, pure=False, retries=0,
         )  # fmt: skip
         self.batches[token] = InFlightBatch(
             batch=batch, future=future, address=address, limit_s=limit_s, submitted=time.monotonic()
@@ -311,11 +315,19 @@ class InFlight:
         self._started.put((time.monotonic(), token, worker))
 
     def _reply(self, token: str, reply: Serialized, worker: str) -> None:
-        """Take the reply of a batch from the worker at an address; its arrays are parts of one message's memory."""
-        head, *arrays = reply.frames
+        """Take the reply of a batch from the worker at an address; its arrays are parts of one message's memory.
+
+        One whose file cannot be read is lost, and asked for as such.
+        """
+        head, *frames = reply.frames
         unpacked = msgpack.unpackb(head, unicode_errors="surrogatepass")
+        written = unpacked.pop("file", None)
+        try:
+            arrays = list(map(bytes, frames)) if written is None else read_arrays(self._folder or "", *written)
+        except (OSError, ValueError):
+            return
         self._replied.add(token)
-        self._done.put((token, {**unpacked, "arrays": [bytes(one) for one in arrays]}, None, None))
+        self._done.put((token, {**unpacked, "arrays": arrays}, None, None))
 
     async def _exit_cause(self, worker: Any) -> ExitCause:
         """Return how a worker ended, from what Dask knows of it (`KilledWorker.last_worker`)."""

@@ -77,6 +77,7 @@ class Cluster:
         worker_count: Number of batches solved at a time.
         dashboard_link: For a browser, or None.
         scheduler: Dask's where it is in this process, else None.
+        folder: Which workers of this machine and this process share, where the scheduler is here; else None.
     """
 
     client: Any
@@ -85,6 +86,7 @@ class Cluster:
     here = False
     worker_count: Any = 1
     dashboard_link: str | None = None
+    folder: str | None = None
 
     @property
     def scheduler_is_gone(self) -> bool:
@@ -145,6 +147,7 @@ class OwnScheduler(Cluster):
         dask.config.set(NOT_ONLY_AT_THE_START)
         self._closed = False
         self._scratch = PrivateFolder()
+        self.folder = self._scratch.name if self.here else None
         starting = {"distributed.worker.multiprocessing-method": early.METHOD} if early.is_any_waiting() else {}
         with dask.config.set({**SETTINGS, **starting, "temporary-directory": self._scratch.name}):
             try:

@@ -24,6 +24,7 @@ import msgpack
 import numpy as np
 
 from antennaopt.farm.replies import pack_outcomes
+from antennaopt.farm.reply_files import write_arrays
 from antennaopt.solve.device import AS_THE_WORKER, own_backend
 from antennaopt.solve.figures import with_planned
 from antennaopt.solve.options import SolveOptions
@@ -149,6 +150,7 @@ def solve_on_worker(
     known: bytes | None = None,
     *,
     straight: bool = False,
+    folder: str | None = None,
 ) -> dict[str, Any] | None:
     """Do `solve_batch` in a Dask worker, under a watchdog that ends the process when the batch takes too long.
 
@@ -164,6 +166,7 @@ def solve_on_worker(
         known: The same.
         straight: Whether the scheduler takes `STARTED` and `REPLIED`: the reply then travels with the word that the
             batch is done. Otherwise the client asks for it, which takes four more messages.
+        folder: Of the cluster, where it is on this machine: arrays of a reply that goes straight are left there.
 
     Returns:
         The reply, and `worker`, this worker's name; None where it went straight.
@@ -188,6 +191,9 @@ def solve_on_worker(
     arrays = reply.pop("arrays", [])
     if not straight:
         return {**reply, "arrays": [bytes(one) for one in arrays]}
+    written = None if folder is None else write_arrays(folder, arrays)
+    if written is not None:
+        reply["file"], arrays = written, []
     frames = [msgpack.packb(reply, unicode_errors="surrogatepass"), *arrays]
     _send(worker, {"op": REPLIED, "token": token, "reply": Serialized({}, frames)})
     return None
