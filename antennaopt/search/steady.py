@@ -117,9 +117,10 @@ class SteadyState(Search):
 
     def _complete(self, result: Result | Scored) -> Scored:
         scored = self._scored(result)
+        born = scored.candidate.individual
         placed = scored.candidate.placed(*divmod(self.completed, self.settings.population))
         scored = Scored(candidate=placed, fitness=scored.fitness, ok=scored.ok, cached=scored.cached)
-        del self.under_way[result.individual]
+        del self.under_way[born]
         self.completed += 1
         self.evaluations += not scored.cached
         self._honour([scored])
