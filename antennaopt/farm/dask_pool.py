@@ -36,8 +36,8 @@ WORKERS_CHECK_S = 5.0
 MOST_REBUILDS = 3
 
 HEAD_START_S = 0.005
-"""For the client's own thread, which sends the first batches: what the driver does next would take the interpreter from
-it, and workers would begin 15 ms later."""
+"""For the client's own thread, which sends the first batches, one a worker: what the driver does next would take the
+interpreter from it, and workers would begin 15 ms later."""
 
 NO_ANSWER = (KilledWorker, TimeoutError, CommClosedError, CancelledError, FutureCancelledError)
 """A worker died of a question, or does not answer, or the scheduler went meanwhile."""
@@ -79,6 +79,7 @@ class DaskPool(Pool):
         self._patience_s = patience_s
         self._looked = self._workers_checked = time.monotonic()
         self._rebuilt = 0
+        self._beginning = False  # nothing was in flight, and not all workers have a batch since
         self._connect()
 
     def _connect(self) -> None:
@@ -137,10 +138,11 @@ class DaskPool(Pool):
         if self._require_scheduler():
             self._returned += [_returned(one) for one in assignments]
             return
-        idle = not self.in_flight
+        self._beginning = self._beginning or not self.in_flight
         for one in assignments:
             self.in_flight.send(one, plan)
-        if idle:
+        if self._beginning and (len(assignments) > 1 or len(self.in_flight) >= self._stepping()):
+            self._beginning = False  # all have a batch; or a whole generation was sent
             time.sleep(HEAD_START_S)
 
     def results(self, timeout_s: float) -> list[Result]:  # noqa: D102

@@ -1,13 +1,15 @@
-"""Arrays of replies travel in files on one machine: what arrives is the same, and nothing is left or lost."""
+"""What travels on one machine: arrays of replies in files, with nothing left or lost; and the first batches."""
 
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from antennaopt.bench.null_solver import null_evaluate
-from antennaopt.farm import dask_tasks, reply_files
+from antennaopt.farm import dask_pool, dask_tasks, reply_files
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
 from antennaopt.farm.farm import SerialFarm
@@ -122,3 +124,16 @@ def test_a_file_that_is_another_is_refused(tmp_path):
     with pytest.raises(OSError):
         read_arrays(str(tmp_path), "reply-link", [LEAST])
     assert (tmp_path / "secret").exists()
+
+
+def test_the_driver_waits_for_the_first_batches_of_all_workers(farm, monkeypatch):
+    """Else those of the second and the next would wait for their turn while it breeds."""
+    slept, sent = [], farm.pool.in_flight
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: slept.append((seconds, len(sent))))
+    monkeypatch.setattr(dask_pool, "time", clock)
+    one_by_one = ([job] for job in jobs(6))
+    assert len(dict(farm.run(one_by_one))) == 6
+    assert slept == [(dask_pool.HEAD_START_S, 2)]
+    slept.clear()
+    assert len(dict(farm.run([[job] for job in jobs(6)]))) == 6
+    assert slept == [(dask_pool.HEAD_START_S, 2)], "a whole generation is sent before"
