@@ -36,6 +36,18 @@ def test_it_says_what_they_came_to_and_in_what_they_differ(call, three):  # noqa
     assert "run 4 differs from run 1 in nothing that decides the numbers; their rows are the same to the bit" in out
 
 
+def test_a_verdict_from_one_mesh_is_marked(call):  # noqa: F811
+    """It showed `trusted` for runs without certificates too, whose mesh nobody had checked."""
+    folders = []
+    for mode in ("report", "off"):
+        code, out, err = call("run", "lens.toml", *SMALL, "--set", f"certificate.mode={mode}")
+        assert code == 0, err
+        folders.append(out.splitlines()[-1])
+    code, out, _ = call("compare", *folders)
+    (shown,) = [line for line in out.splitlines() if line.startswith("certificate")]
+    assert code == 0 and shown.split()[-3:] == ["trusted,", "one", "mesh"] and shown.count("one mesh") == 1
+
+
 def test_as_data_and_drawn(call, three, tmp_path):  # noqa: F811
     code, out, err = call("compare", *three[:2], "--json", "-", "--plot", "both.svg")
     assert (code, err) == (0, "")
