@@ -103,6 +103,7 @@ def _text(family: str, hz: float, gain_dbi: float, start: Start) -> str:
         f"cells_per_wavelength = {start.cells:g}    # in the densest medium, at the highest frequency",
         "",
         "[evolution]",
+        'algorithm = "auto"    # `antennaopt validate FILE` says which',
         "population = 24",
         "generations = 20",
         "stop = { fitness = 0.0, stagnation = 6 }",

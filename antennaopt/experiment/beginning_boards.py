@@ -61,7 +61,7 @@ def _pixels(made: Mapping[str, float], lam: float) -> list[str]:
 
 
 TABLES: dict[str, tuple[str, Callable[[Mapping[str, float], float], list[str]], tuple[str, ...]]] = {
-    "patch": ("Patch", _patch, ()),
+    "patch": ("Patch", _patch, ('algorithm = "auto"    # `antennaopt validate FILE` says which',)),
     "pixel_patch": (
         "Pixel patch",
         _pixels,

@@ -32,6 +32,7 @@ def test_every_file_is_valid_over_the_whole_range_of_gains(family, end, frequenc
     experiment = begun(family, frequency, getattr(RULES[family], end))
     assert experiment.family == family and experiment.genes and experiment.goals
     assert {gene.name for gene in experiment.genes} == experiment.start[0].keys()
+    assert experiment.evolution.chosen  # by the kinds of its genes
     planted, (lower, upper) = experiment.design(experiment.start[0]), experiment.bounds()
     assert experiment.kind.refusal(stack([planted, upper])) == [None, None]
     plan(experiment.kind, lower, upper, experiment.solver.settings)
