@@ -203,7 +203,7 @@ def simulate(
     if subject.experiment.kind.spatial is not None:
         raise ConfigurationError(
             f"extrapolate: orders of convergence are of bodies of revolution, and a {subject.experiment.family} is "
-            "none; solve it with a finer cell"
+            "none; solve it with more solver.cells_per_wavelength"
         )
     return _on_two_meshes(subject, backend, film, solved)
 
