@@ -21,6 +21,7 @@ RUNS = {
     "nsga2": {"objective": AIMS, "constraint": HELD},
     "de": {"objective": GOAL, "constraint": HELD},
     "cmaes": {"objective": GOAL, "constraint": HELD},
+    "surrogate": {"objective": GOAL, "constraint": HELD},
     "random": {"objective": GOAL, "constraint": HELD},
 }
 
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.slow
 def begun(algorithm):
     """Options of a run, without a workshop's farm; no individual passes without a new evaluation."""
     evolution = {"algorithm": algorithm, "population": POPULATION, "generations": 5, "elites": 0}
+    evolution["stop"] = {"goals": False}
     return "--evolution", json.dumps(evolution), "--goals", json.dumps(RUNS[algorithm])
 
 

@@ -16,6 +16,7 @@ POPULATION = 10
 RUNS = {
     "ga": {"generations": 5},
     "cmaes": {"generations": 5},
+    "surrogate": {"generations": 5},
     "de": {"generations": 12, "stop": {"evaluations": 50}},
 }
 FINE = {"fidelity": {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.5, "finish": 0.2}}
@@ -48,6 +49,7 @@ def test_the_end_is_polished(quiet):
         == {
             "ga": [False] * 3 + [True] * 2,
             "cmaes": [False] * 3 + [True] * 2,
+            "surrogate": [False] * 3 + [True] * 2,
             "de": [False] * 5 + [True],
             "ga+fine": [False] * 4 + [True] * 2,
         }[quiet[0]]
