@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antennaopt.experiment.experiment import Gene
+    from antennaopt.experiment.experiment import Experiment, Gene
 
 AUTO = "auto"
 
@@ -35,21 +35,28 @@ def by_objectives(data: Mapping[str, Any]) -> str:
     return "nsga2" if aims else "ga"
 
 
-def by_genes(genes: Sequence[Gene], population: int, samples: int) -> str:
+def by_genes(experiment: Experiment) -> str:
     """Return the algorithm for a weighted sum of goals.
 
     Args:
-        genes: Of the search.
-        population: Antennas a generation.
-        samples: Of a tolerance, a design.
+        experiment: Read with any other algorithm.
 
     Returns:
-        Where nearly all genes are real numbers `surrogate`, or `cmaes` if generations are large or designs have
-        samples; else `de`.
+        Where nearly all genes are real numbers `surrogate`, or `cmaes` where the file has what `surrogate` does not
+        go with; else `de`.
     """
-    if stepped(genes) > _FEW * len(genes):
+    if stepped(experiment.genes) > _FEW * len(experiment.genes):
         return "de"
-    return "surrogate" if population <= _MOST_PREDICTED and not samples else "cmaes"
+    return "cmaes" if _unpredicted(experiment) else "surrogate"
+
+
+def _unpredicted(experiment: Experiment) -> str | None:
+    """Return the entry of a file for which nothing is predicted, or None."""
+    if experiment.tolerance is not None and experiment.tolerance.samples > 0:
+        return "tolerance.samples"
+    if experiment.fidelity is not None and experiment.fidelity.refit:
+        return "fidelity.refit"
+    return f"population above {_MOST_PREDICTED}" if experiment.evolution.population > _MOST_PREDICTED else None
 
 
 def stepped(genes: Sequence[Gene]) -> int:
@@ -57,10 +64,12 @@ def stepped(genes: Sequence[Gene]) -> int:
     return sum(gene.kind != "real" for gene in genes)
 
 
-def reason(genes: Sequence[Gene], algorithm: str, polish: bool = False) -> str:
-    """Return why an algorithm was chosen, and whether it was chosen to polish, for people."""
+def reason(experiment: Experiment, polish: bool = False) -> str:
+    """Return why the algorithm of an experiment was chosen, and whether it was chosen to polish, for people."""
+    algorithm, genes = experiment.evolution.algorithm, experiment.genes
     if algorithm == "nsga2":
         return "objectives with an aim"
     count = stepped(genes)
     kinds = f"{count} of them whole numbers or choices" if count else "all real numbers"
-    return f"{len(genes)} genes, {kinds}" + ("; polish = true" if polish else "")
+    entry = _unpredicted(experiment) if algorithm == "cmaes" else None
+    return f"{len(genes)} genes, {kinds}" + (f"; {entry}" if entry else "") + ("; polish = true" if polish else "")

@@ -106,11 +106,10 @@ class Experiment(Table):
             return _from_closed_form(data, handler)
         first, polish = by_objectives(data), False
         read = _from_closed_form(with_algorithm(data, first), handler)
-        samples = read.tolerance.samples if read.tolerance else 0
-        if first == "ga" and (chosen := by_genes(read.genes, read.evolution.population, samples)) != first:
+        if first == "ga" and (chosen := by_genes(read)) != first:
             polish = chosen == "de" and "polish" not in data["evolution"] and can_polish(read)
             read = _from_closed_form(with_algorithm(data, chosen, polish=polish), handler)
-        why = reason(read.genes, read.evolution.algorithm, polish)
+        why = reason(read, polish)
         return read.model_copy(update={"evolution": read.evolution.model_copy(update={"chosen": why})})
 
     @model_validator(mode="after")
