@@ -51,7 +51,7 @@ SUITE_ONLY = {name: f"--{name}" for name in ("evaluations", "store")} | {
     metavar="NAME",
     multiple=True,
     help="With --problem: may be repeated; ga_1/n is ga with that mutation probability.  [default: ga, cmaes, de, "
-    "random]",
+    "surrogate, random]",
 )
 @click.option("--first-seed", type=click.IntRange(min=1), default=1, help="With --problem: of the seeds.  [default: 1]")
 @click.option(

@@ -275,6 +275,11 @@ def test_what_does_not_go_together(options, error, capsys, tmp_path, monkeypatch
     assert error in capsys.readouterr().err.splitlines()[-1]
 
 
+def test_the_help_names_the_algorithms_that_are_compared(capsys):
+    assert main(["bench", "search", "--help"]) == 0
+    assert f"[default: {', '.join(COMPARED)}]" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_problem_that_is_not_there():
     with pytest.raises(ConfigurationError, match="--problem cube is unknown"):
         frozen("cube")
