@@ -179,6 +179,9 @@ def _spread_lines(
     if ranked:
         found = [number for number, _ in ranked]
         folder = shlex.quote(str(summaries[ranked[0][1]].folder))
+        if len(found) == 1:
+            lines.append(f"{what} of seed {ranked[0][1]}: {found[0]:.4g}, {folder}")
+            return lines
         lines.append(
             f"{what} of {len(found)} seeds: median {median(found):.4g}, {min(found):.4g} to {max(found):.4g}; best: "
             f"seed {ranked[0][1]}, {folder}"

@@ -119,6 +119,7 @@ def test_seeds_that_were_not_run_are_counted(call, monkeypatch):
     code, out, err = call("run", "lens.toml", *SMALL, "--seed", "3", "--seeds", "3")
     assert (code, out.count("\n")) == (2, 1)
     assert "2 of 3 seeds have not been finished" in err and "error: no more" in err
+    assert "fitness of seed 3: " in err and "median" not in err.split("not been finished")[1]
 
 
 def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
