@@ -263,8 +263,8 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     plane it stays in it.
 
     Raises:
-        ConfigError: An end lies between lattice planes or touches no metal, metal is in the way, or a pin has several
-            columns.
+        ConfigError: An end lies between lattice planes or touches no metal, both are in one plane, metal is in the
+            way, or a pin has several columns.
     """
     along = "xyz".index(port.axis)
     first, second = (axis for axis in range(3) if axis != along)
@@ -273,6 +273,12 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
         end = port.span(port.axis)[levels.index(None)]
         raise ConfigError(f"port.{port.axis} = {end:g} m lies between lattice planes; make the grid with `layout`")
     low, high = (int(level) for level in levels if level is not None)
+    if low == high:
+        gap = abs(float(np.subtract(*port.span(port.axis))))
+        raise ConfigError(
+            f"port.{port.axis} spans {gap:g} m, less than a thousandth of a cell, so both ends share a lattice plane; "
+            "widen the gap or make cells smaller"
+        )
     places = [_lines(grid.planes[axis], port.span("xyz"[axis])) for axis in (first, second)]
     if len(places[0]) == 1 and len(places[1]) == 1:
         places = _nearest_on_metal(port, grid, media.metal, (low, high), (int(places[0][0]), int(places[1][0])))

@@ -208,3 +208,13 @@ def test_dielectrics_in_several_parts_have_the_cells_of_the_whole():
         layout(Scene(sheets=sheets, blocks=tuple(blocks), port=port), [5e9]) for blocks in (parts[2:], parts)
     )
     assert split.counts == whole.counts
+
+
+def test_a_gap_that_the_lattice_cannot_tell_from_none_is_refused() -> None:
+    """A thousandth of a cell and less: both ends of the port have one plane."""
+    ground = Sheet(z=0.0, x=(-9e-3, 9e-3), y=(-9e-3, 9e-3))
+    metal = Sheet(z=2e-7, x=(-6e-3, 6e-3), y=(-7e-3, 7e-3))
+    scene = Scene(sheets=(ground, metal), port=LumpedPort(x=-3e-3, y=0.0, z=(0.0, 2e-7)))
+    grid = layout(scene, [5e9, 6e9], cell=2e-3)
+    with pytest.raises(ConfigError, match=r"port\.z spans 2e-07 m, less than a thousandth of a cell"):
+        port_columns(scene.port, grid, fill(scene, grid))
