@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,6 +89,26 @@ def test_both_stop_at_the_same_look() -> None:
     assert expected.steps == found.steps < 500
     assert expected.steps % 9 == 0
     assert len(taken) == len(sampled) == expected.steps // 3
+
+
+def test_large_lattices_are_stepped_a_few_steps_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signals are heard between calls of the kernel. Bits and samples are the same."""
+    problem = random_problem(**CASES["half of an antenna"], steps=100)
+    (_, sampled), (found, taken) = both(problem, "float32")
+    calls: list[int] = []
+    march = yee._march
+
+    def counted(*given: Any) -> None:
+        calls.append(given[-1][1] - given[-1][0])
+        march(*given)
+
+    monkeypatch.setattr(yee, "_march", counted)
+    monkeypatch.setattr(yee, "_CELL_STEPS", 2 * 26 * 15 * 16)
+    (_, _), (again, samples) = both(problem, "float32")
+    assert sum(calls) == 100 and max(calls) == 2
+    assert np.array_equal(again.final, found.final) and np.array_equal(again.sums, found.sums)
+    assert np.array_equal(again.energy, found.energy) and np.array_equal(samples, taken)
+    assert len(samples) == len(sampled)
 
 
 def test_unknown_precision_is_refused() -> None:

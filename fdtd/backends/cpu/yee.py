@@ -11,6 +11,7 @@ Arrays have a border of zeros: entry [k + 1, j + 1, i + 1] is the place [k, j, i
 
 from __future__ import annotations
 
+import math
 import time
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ from fdtd.yee.problem import Look, Problem, Records, Taker, stop
 _DTYPES = {"float32": np.float32, "float64": np.float64}
 _VECTOR = 16  # rows are padded to whole vectors
 _BLOCK = 4_000_000  # numbers of box samples that are kept before they are passed on
+_CELL_STEPS = 50_000_000  # of one call: some tenths of a second, after which Ctrl-C is heard
 
 
 class _Drive(NamedTuple):
@@ -122,9 +124,10 @@ def run(
     held = max(1, _BLOCK // max(1, 0 if box is None else len(box)))
     block, first = np.zeros((held, 0 if box is None else len(box)), dtype), 0
     energy, done, start = [], 0, time.perf_counter()
+    at_once = max(1, _CELL_STEPS // math.prod(shape))
     while done < sampling.steps:
         every = sampling.record_every if box is not None else sampling.check_every or sampling.steps
-        ahead = min(every, sampling.steps - done)
+        ahead = min(every - done % every, at_once, sampling.steps - done)
         _march(state, rows, slopes, layers, drive, sums, shape, (done, done + ahead))
         done += ahead
         if box is not None and take is not None and done % every == 0:
