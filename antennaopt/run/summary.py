@@ -345,6 +345,7 @@ def certify_best(
     """
     own, finer = plans
     about = {"cell": finer["cell"], "backend": backend}
+    about |= {name: finer[name] for name in ("between",) if name in finer}  # certificates before halved fewer cells
     known = {name: one for name, one in read_certificates(folder).items() if _still_holds(one, about)}
     missing = {one.individual: one for one in hall if one.individual not in known}
     if missing and not signals.requested:

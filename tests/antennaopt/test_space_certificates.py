@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from test_narrow import FILES, loaded
 
+from antennaopt.run.summary import _still_holds
 from antennaopt.solve.yee_plan import grid_of, plan, scene_of
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -48,3 +49,12 @@ def test_the_page_has_the_stored_figures():
     assert all(space_certificates.drawn(row["family"], row["number"]) == row["design"] for row in rows)
     for row in rows:
         assert row["outcome"]["status"] == "ok" and row["commit"] and row["machine"]
+
+
+def test_a_certificate_of_the_former_second_mesh_is_made_again():
+    """A run that is resumed kept "trusted" of a mesh on which only cells at edges were halved."""
+    about = {"cell": 1e-3, "backend": "cpu", "between": 6.0}
+    kept = {"halved": {**about, "status": "ok"}, "balance": {"figure": 0.001}}
+    former = {**kept, "halved": {"cell": 1e-3, "backend": "cpu", "status": "ok"}}
+    assert _still_holds(kept, about)
+    assert not _still_holds(former, about)
