@@ -233,13 +233,14 @@ def _product(number: str, unit: str, dimension: Dimension) -> float:
 def _proposed(value: float, dimension: Dimension) -> str:
     """Return what a bare number may stand for: in the usual unit, but 30e9 is 30 GHz, and no 30,000,000,000 GHz."""
     if dimension is FREQUENCY and 1e6 <= abs(value) < math.inf:
-        return format_frequency(value)
+        return f"{value / 1e9:.12g} GHz" if abs(value) >= 1e9 else f"{value / 1e6:.12g} MHz"
     return f"{value:g} {dimension.usual}"
 
 
 def _wrong_unit(number: str, unit: str, dimension: Dimension) -> str:
     if not unit:
-        proposed = _proposed(float(number), dimension) if dimension is FREQUENCY else f"{number} {dimension.usual}"
+        in_hertz = dimension is FREQUENCY and 1e6 <= abs(float(number)) < math.inf
+        proposed = _proposed(float(number), dimension) if in_hertz else f"{number} {dimension.usual}"
         return f'has no unit; write for example "{proposed}"'
     meant = next((name for name in dimension.units if name.lower() == unit.lower()), None)
     if meant is not None:

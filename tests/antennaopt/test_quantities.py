@@ -48,7 +48,16 @@ def test_reads_the_float_nearest_to_what_is_written(text, dimension, si):
 
 @pytest.mark.parametrize(
     ("value", "proposed"),
-    [(30, "30 GHz"), ("28.5", "28.5 GHz"), (30e9, "30 GHz"), ("2.45e9", "2.45 GHz"), (1575420000, "1.57542 GHz")],
+    [
+        (30, "30 GHz"),
+        ("28.5", "28.5 GHz"),
+        (30e9, "30 GHz"),
+        ("2.45e9", "2.45 GHz"),
+        (1575420000, "1.57542 GHz"),
+        ("28.123456789", "28.123456789 GHz"),
+        (12345678901.0, "12.345678901 GHz"),
+        (433.92e6, "433.92 MHz"),
+    ],
 )
 def test_a_bare_frequency_may_be_in_hertz(value, proposed):
     """It said "3e+10 GHz": who copied that had 10^9 times the frequency."""
