@@ -322,9 +322,11 @@ class InFlight:
         head, *frames = reply.frames
         unpacked = msgpack.unpackb(head, unicode_errors="surrogatepass")
         written = unpacked.pop("file", None)
+        if written is not None and self._folder is None:
+            return
         try:
-            arrays = list(map(bytes, frames)) if written is None else read_arrays(self._folder or "", *written)
-        except (OSError, ValueError):
+            arrays = list(map(bytes, frames)) if written is None else read_arrays(str(self._folder), *written)
+        except (OSError, ValueError, TypeError):
             return
         self._replied.add(token)
         self._done.put((token, {**unpacked, "arrays": arrays}, None, None))

@@ -51,6 +51,14 @@ def _write(file: int, data: memoryview) -> None:
         data = data[os.write(file, data) :]
 
 
+def _read(file: int, size: int) -> bytes:
+    """Read so many bytes, or what is left: a system may give less at a time."""
+    parts = [os.read(file, size)]
+    while parts[-1] and (left := size - sum(map(len, parts))) > 0:
+        parts.append(os.read(file, left))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
 def read_arrays(folder: str, name: str, sizes: Sequence[int]) -> list[bytes]:
     """Read arrays that `write_arrays` wrote, and remove the file.
 
@@ -64,7 +72,7 @@ def read_arrays(folder: str, name: str, sizes: Sequence[int]) -> list[bytes]:
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         path.unlink()
-        found = [os.read(file, size) for size in sizes]
+        found = [_read(file, size) for size in sizes]
         if list(map(len, found)) != list(sizes) or os.read(file, 1):
             raise ValueError(f"{name} has not the bytes that were written")
     finally:
