@@ -196,7 +196,6 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     from antennaopt.solve.certificate import doubts
     from antennaopt.solve.lattices import lattice_text
     from antennaopt.solve.port import port_line
-    from antennaopt.solve.simulate import finer_density
 
     outcome = simulated.outcome
     click.echo(results_table(outcome, simulated.subject.figures), err=to_stderr)
@@ -211,9 +210,10 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     )
     if "port" in result:
         click.echo(port_line(result["port"], outcome["frequency_hz"]), err=to_stderr)
-    if (density := finer_density(simulated)) is not None:
+    if simulated.subject.experiment.kind.spatial is not None and outcome.ok:
         click.echo(
-            f"one mesh: how far S11 is off is not known; compare with --cells-per-wavelength {density}", err=to_stderr
+            "one mesh: how far S11 is off is not known; the certificate of a run solves with all cells halved",
+            err=to_stderr,
         )
     if simulated.meshes is not None:
         click.echo(simulated.meshes.line(), err=to_stderr)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.families.narrow import shortest_wave
 from antennaopt.quantities import LENGTH, QuantityError, parse_quantity
 from antennaopt.search.objectives import Standing, standings
-from antennaopt.settings import MOST_CELLS_PER_WAVELENGTH
 from antennaopt.solve.certificate import certify, feed_of
 from antennaopt.solve.device import check_devices
 from antennaopt.solve.extrapolate import Meshes, ordered_as, plan_two_meshes, solve_on_two_meshes
@@ -132,23 +129,6 @@ class Simulated:
         if self.subject.experiment.goals and outcome.ok:
             data["goals"] = [one.to_dict() for one in self.standings]
         return finite(data)
-
-
-def finer_density(simulated: Simulated) -> int | None:
-    """Return the cells a wavelength with which cells of an antenna in space are at most half as large.
-
-    S11 of antennas in space moves by some hundredths from mesh to mesh, see docs/guide/accuracy.md. A finer `cell`
-    alone would change cells at edges of metal.
-
-    Returns:
-        A whole number; None of a body of revolution, of an antenna that was not solved, and where more are not allowed.
-    """
-    experiment, plan = simulated.subject.experiment, simulated.plan
-    if experiment.kind.spatial is None or not simulated.outcome.ok:
-        return None
-    wave = shortest_wave(experiment.kind, simulated.subject.design, experiment.solver.settings)
-    density = math.ceil(2 * max(plan["cells_per_wavelength"], wave / plan["cell"]) - 1e-6)
-    return density if density <= MOST_CELLS_PER_WAVELENGTH else None
 
 
 def simulate(

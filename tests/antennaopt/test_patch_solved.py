@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +79,7 @@ def test_its_far_field_for_other_programs_has_its_power(solved, measured):
     assert len(read_cut((folder / "p.cut").read_text("ascii"))) == 4 * len(BAND)
 
 
-def test_certificate_and_port(solved, tmp_path):
+def test_certificate_and_port(solved):
     data, out, _ = solved
     checks = data["certificate"]
     assert checks["verdict"] == "trusted" and "modes" not in checks
@@ -91,13 +90,7 @@ def test_certificate_and_port(solved, tmp_path):
     band = data["port"]["bandwidth"]
     assert 5.6e9 <= band["from_hz"] < 5.8e9 < band["to_hz"] <= 6e9
     assert "port " in out and "cells of at most 2 mm at edges" in out
-    (density,) = re.findall(r"one mesh: .* compare with --cells-per-wavelength (\d+)\n", out)
-    finer = loaded(changed(('cell = "2 mm"', f"cells_per_wavelength = {density}")), tmp_path)
-    plans = [
-        planner_of("patch")("patch", data["design"], data["design"], one.solver.settings)
-        for one in (loaded(PROBE, tmp_path), finer)
-    ]
-    assert plans[1].cell <= plans[0].cell / 2 and plans[1].cells_per_wavelength >= 2 * plans[0].cells_per_wavelength
+    assert "one mesh: how far S11 is off is not known; the certificate of a run solves with all cells halved" in out
 
 
 def test_files(solved):
