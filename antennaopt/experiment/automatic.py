@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 _FEW = 0.1  # share of genes with steps up to which `surrogate` or `cmaes` is taken
-_MOST_PREDICTED = 64  # antennas a generation: predictions of larger ones keep a device waiting
+_MOST_PREDICTED = 64  # antennas a generation, twice of what was measured: predictions of more keep a device waiting
 
 
 def is_automatic(data: Any) -> bool:

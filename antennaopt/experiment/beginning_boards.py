@@ -25,7 +25,7 @@ FARTHEST = 0.37
 
 
 def _pin(lam: float) -> str:
-    return f"radius = {_mm(min(PIN * lam, LARGEST_PIN))}    # of your pin; without it S11 depends on the cell"
+    return f"radius = {_mm(min(PIN * lam, LARGEST_PIN))}    # of your pin; without it S11 does not converge"
 
 
 def _patch(made: Mapping[str, float], lam: float) -> list[str]:
