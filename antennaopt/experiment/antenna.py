@@ -41,13 +41,7 @@ from antennaopt.experiment.fields import (
 from antennaopt.experiment.planes import Planes
 from antennaopt.families import Body, Family, Parameter, families, kind
 from antennaopt.quantities import FREQUENCY, LENGTH
-from antennaopt.settings import (
-    ADDED_LATER,
-    CELLS_PER_WAVELENGTH,
-    LEAST_DECAY_DB,
-    MOST_CELLS_PER_WAVELENGTH,
-    SolverSettings,
-)
+from antennaopt.settings import ADDED_LATER, CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, SolverSettings
 
 MOST_ENTRIES = 200
 """Of a list."""
@@ -361,7 +355,7 @@ class Solver(Table):
     )
     design_frequency: Frequency = Field(default_factory=_middle)
     cell: Length | None = None
-    cells_per_wavelength: Number | None = Field(default_factory=_cells, gt=0.0, le=MOST_CELLS_PER_WAVELENGTH)
+    cells_per_wavelength: Number | None = Field(default_factory=_cells, gt=0.0, le=200.0)
     courant_fraction: Number = Field(default=SolverSettings.courant_fraction, gt=0.0, le=1.0)
     max_steps: Count | None = None
     decay_db: Number = Field(default=SolverSettings.decay_db, ge=LEAST_DECAY_DB, le=150.0)

@@ -12,14 +12,7 @@ from antennaopt.settings.search import (
     Mutation,
     Stop,
 )
-from antennaopt.settings.solver import (
-    ADDED_LATER,
-    CELLS_PER_WAVELENGTH,
-    LEAST_DECAY_DB,
-    MOST_CELLS_PER_WAVELENGTH,
-    ReportedModes,
-    SolverSettings,
-)
+from antennaopt.settings.solver import ADDED_LATER, CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, ReportedModes, SolverSettings
 from antennaopt.settings.tolerance import TRUNCATED_AT, Spread, Tolerance
 
 __all__ = [
@@ -28,7 +21,6 @@ __all__ = [
     "CELLS_PER_WAVELENGTH",
     "CROSSOVERS",
     "LEAST_DECAY_DB",
-    "MOST_CELLS_PER_WAVELENGTH",
     "MUTATIONS",
     "TRUNCATED_AT",
     "Crossover",

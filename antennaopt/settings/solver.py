@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 CELLS_PER_WAVELENGTH = 20.0
-MOST_CELLS_PER_WAVELENGTH = 200.0
 """Default where neither a cell nor a density is given."""
 
 
