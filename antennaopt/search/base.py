@@ -143,10 +143,9 @@ class Search(ABC):
         Returns:
             What `tell` takes in place of their results, of a search with generations that wants no misses.
         """
-        given = zip(candidates, statuses, fitness, strict=True)
         return [
-            owned(Scored, {"candidate": one, "fitness": number, "ok": status == "ok", "cached": False, "values": ()})
-            for one, status, number in given
+            self._ranked(one, number, ok=status == "ok", cached=False, shortfalls=missed)
+            for one, status, missed, number in zip(candidates, statuses, shortfalls, fitness, strict=True)
         ]
 
     def ask_ahead(self, results: Iterable[Result]) -> list[Candidate]:
@@ -318,9 +317,19 @@ class Search(ABC):
         given = result.fitness
         fitness = self.fitness_of(result.status, result.shortfalls) if given is None else given
         require_finite(result.individual, fitness)
-        candidate = self.under_way[result.individual]
-        found = {"candidate": candidate, "fitness": fitness, "ok": result.status == "ok", "cached": result.cached}
-        return owned(Scored, {**found, "values": ()})
+        ok, candidate = result.status == "ok", self.under_way[result.individual]
+        return self._ranked(candidate, fitness, ok=ok, cached=result.cached, shortfalls=result.shortfalls)
+
+    def _ranked(
+        self, candidate: Candidate, fitness: float, *, ok: bool, cached: bool, shortfalls: Sequence[float]
+    ) -> Scored:
+        values = self._minimised(shortfalls)
+        found = {"candidate": candidate, "fitness": fitness, "ok": ok, "cached": cached, "values": values}
+        return owned(Scored, found)
+
+    def _minimised(self, shortfalls: Sequence[float]) -> tuple[float, ...]:
+        """Return the numbers by which a search for a front compares an antenna; none of other searches."""
+        return ()
 
     def _honour(self, told: Iterable[Scored]) -> None:
         """Let `ok` newcomers into the hall of fame, one a genome."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from deap import tools
 
 from antennaopt.search.base import HALL_OF_FAME_SIZE, Made
-from antennaopt.search.candidate import Candidate, Result, Scored
+from antennaopt.search.candidate import Scored
 from antennaopt.search.fronts import crowded, hypervolume, ranks, spread
 from antennaopt.search.generational import Survivors
 from antennaopt.search.objectives import UNDEFINED_AIM
@@ -88,23 +88,8 @@ class NonDominated(Survivors):
             return worst if max(one.values) >= UNDEFINED_AIM else 0.0
         return one.fitness
 
-    def _scored(self, result: Result | Scored) -> Scored:
-        one = super()._scored(result)
-        if isinstance(result, Scored):
-            return one
-        return replace(one, values=tuple(result.shortfalls[: len(self._order.weights)]))
-
-    def rank(
-        self,
-        candidates: Iterable[Candidate],
-        statuses: Iterable[str],
-        shortfalls: Iterable[Sequence[float]],
-        fitness: Iterable[float],
-    ) -> list[Scored]:
-        """Rank candidates that are under way before they are told."""
-        missed, count = list(shortfalls), len(self._order.weights)
-        found = super().rank(candidates, statuses, missed, fitness)
-        return [replace(one, values=tuple(each[:count])) for one, each in zip(found, missed, strict=True)]
+    def _minimised(self, shortfalls: Sequence[float]) -> tuple[float, ...]:
+        return tuple(shortfalls[: len(self._order.weights)])
 
     def _honour(self, told: Iterable[Scored]) -> None:
         """Choose the best from the first front, the one with the best fitness of the run before all."""
