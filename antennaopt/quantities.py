@@ -132,7 +132,8 @@ def parse_quantity(value: Any, dimension: Dimension) -> float:
     if not isinstance(value, str):
         if not math.isfinite(value):
             raise QuantityError(f"is not finite; write a number with its unit, for example {dimension.example}")
-        raise QuantityError(f'has no unit; write it as text with one, for example "{_proposed(value, dimension)}"')
+        proposed = _from_hertz(value, dimension) or f"{value:g} {dimension.usual}"
+        raise QuantityError(f'has no unit; write it as text with one, for example "{proposed}"')
     found = _QUANTITY.fullmatch(value)
     if found is None:
         if _NOT_FINITE.fullmatch(value):
@@ -230,17 +231,16 @@ def _product(number: str, unit: str, dimension: Dimension) -> float:
     return product
 
 
-def _proposed(value: float, dimension: Dimension) -> str:
-    """Return what a bare number may stand for: in the usual unit, but 30e9 is 30 GHz, and no 30,000,000,000 GHz."""
-    if dimension is FREQUENCY and 1e6 <= abs(value) < math.inf:
-        return f"{value / 1e9:.12g} GHz" if abs(value) >= 1e9 else f"{value / 1e6:.12g} MHz"
-    return f"{value:g} {dimension.usual}"
+def _from_hertz(value: float, dimension: Dimension) -> str | None:
+    """Return a bare number that must be in hertz with a unit: 30e9 is 30 GHz, and no 30,000,000,000 GHz."""
+    if dimension is not FREQUENCY or not 1e6 <= abs(value) < math.inf:
+        return None
+    return f"{value / 1e9:.12g} GHz" if abs(value) >= 1e9 else f"{value / 1e6:.12g} MHz"
 
 
 def _wrong_unit(number: str, unit: str, dimension: Dimension) -> str:
     if not unit:
-        in_hertz = dimension is FREQUENCY and 1e6 <= abs(float(number)) < math.inf
-        proposed = _proposed(float(number), dimension) if in_hertz else f"{number} {dimension.usual}"
+        proposed = _from_hertz(float(number), dimension) or f"{number} {dimension.usual}"
         return f'has no unit; write for example "{proposed}"'
     meant = next((name for name in dimension.units if name.lower() == unit.lower()), None)
     if meant is not None:
