@@ -345,7 +345,8 @@ def certify_best(
     """
     own, finer = plans
     about = {"cell": finer["cell"], "backend": backend}
-    about |= {name: finer[name] for name in ("between",) if name in finer}  # certificates before halved fewer cells
+    if "between" in finer:  # certificates in space that do not have it halved fewer cells
+        about["between"] = finer["between"]
     known = {name: one for name, one in read_certificates(folder).items() if _still_holds(one, about)}
     missing = {one.individual: one for one in hall if one.individual not in known}
     if missing and not signals.requested:
