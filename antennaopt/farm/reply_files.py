@@ -52,7 +52,7 @@ def _write(file: int, data: memoryview) -> None:
 
 
 def _read(file: int, size: int) -> bytes:
-    """Read so many bytes, or what is left: a system may give less at a time."""
+    """Read `size` bytes, or what is left; a system may give less at a time."""
     parts = [os.read(file, size)]
     while parts[-1] and (left := size - sum(map(len, parts))) > 0:
         parts.append(os.read(file, left))

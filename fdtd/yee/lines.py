@@ -82,7 +82,7 @@ def graded(
 
 
 def _rougher(gaps: np.ndarray, kept: set[int], number: int, cells: int, ratio: float) -> bool:
-    """Return whether so many cells in a gap next to a pair that stays whole must have neighbours beyond a ratio.
+    """Return whether `cells` in a gap next to a pair that stays whole must have neighbours beyond `ratio`.
 
     Cell i from a pair of width w is w / ratio^i at least, or two neighbours on the way differ by more. More cells need
     more room, and no round has fewer cells in a gap than the one before: its wanted cells are no larger anywhere.

@@ -331,7 +331,7 @@ class Split(Recorded):
 
 
 def _blocks(numbers: int, threads: int = _THREADS) -> int:
-    """Return blocks for so many numbers; threads take several where there are too many."""
+    """Return the number of blocks for `numbers`; threads take several where there are too many."""
     return max(1, min(-(-numbers // threads), _MOST_BLOCKS))
 
 
