@@ -103,7 +103,7 @@ HOMES = {
     "shapely": ("antennaopt.report.geometry", "antennaopt.families.making"),
     "trimesh": ("antennaopt.report.geometry",),
     "gerber_writer": ("antennaopt.report.gerber",),
-    "build123d": ("antennaopt.report.geometry",),
+    "build123d": ("antennaopt.report.geometry", "antennaopt.report.board_step"),
     "pydantic": ("antennaopt.experiment",),
     "meep": (),  # GPL: only the scripts that `export --format meep` writes import it, in a process of their own
 }

@@ -177,11 +177,11 @@ class GeometryFiles:
         Raises:
             ConfigurationError: A format holds bodies of revolution only, or an ending is not known.
         """
-        for option, path in (("outline", self.outline), ("profile", self.profile), ("step", self.step)):
+        for option, path in (("outline", self.outline), ("profile", self.profile)):
             if path is not None:
                 raise ConfigurationError(
                     f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf"
-                    + (", --stl or --gerber" if board.sheets else " or --stl")
+                    + (", --stl, --step or --gerber" if board.sheets else ", --stl or --step")
                 )
         found = []
         if self.dxf is not None:
@@ -193,6 +193,11 @@ class GeometryFiles:
             from antennaopt.report.geometry import board_meshes
 
             found += board_meshes(self.stl, board)
+        if self.step is not None:
+            from antennaopt.report.geometry import check_step
+
+            check_step(self.step)
+            found.append(self.step)
         if self.gerber is not None:
             from antennaopt.report.gerber import gerber_layers
 
@@ -208,6 +213,10 @@ class GeometryFiles:
             from antennaopt.report.geometry import write_board_stl
 
             yield from write_board_stl(self.stl, board)
+        if self.step is not None:
+            from antennaopt.report.board_step import write_board_step
+
+            yield write_board_step(self.step, board, title=title)
         if self.gerber is not None:
             from antennaopt.report.gerber import write_gerber
 
@@ -229,8 +238,8 @@ def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
     if board is not None:
         raise ConfigurationError(
             f"--{option} is of bodies of revolution, and a {antenna.experiment.family} is none; it has --csv, "
-            f"--touchstone, --dxf{', --stl and --gerber' if board.sheets else ' and --stl'}; `simulate` writes --cut, "
-            "--ffs, --ffe, --msi and --netcdf too"
+            f"--touchstone, --dxf, --stl{', --step and --gerber' if board.sheets else ' and --step'}; "
+            "`simulate` writes --cut, --ffs, --ffe, --msi and --netcdf too"
         )
 
 

@@ -153,7 +153,7 @@ def _revolved(name: str, shape: MultiPolygon, named: str) -> Trimesh:
     from trimesh.util import concatenate
 
     around = segments(shape.bounds[2])
-    shells: Any = concatenate([revolve(ring, sections=around) for one in shape.geoms for ring in _rings(one)])
+    shells: Any = concatenate([revolve(ring, sections=around) for one in shape.geoms for ring in rings_of(one)])
     mesh = Trimesh(vertices=shells.vertices.astype(np.float32), faces=shells.faces)  # as the file holds them
     if not mesh.is_volume:
         raise ConfigurationError(
@@ -162,7 +162,8 @@ def _revolved(name: str, shape: MultiPolygon, named: str) -> Trimesh:
     return mesh
 
 
-def _rings(polygon: Polygon) -> Iterator[np.ndarray]:
+def rings_of(polygon: Polygon) -> Iterator[np.ndarray]:
+    """Yield the corners (count, 2) of a polygon's edge, then those of its holes; the first corner is the last too."""
     for ring in (polygon.exterior, *polygon.interiors):
         yield np.array(ring.coords)
 
@@ -180,7 +181,20 @@ def _write_meshes(found: Mapping[Path, Trimesh]) -> list[Path]:
 
 
 SHEET_MM = 0.035
-"""Thickness that a sheet of metal has in an STL file, away from the substrate: that of usual copper."""
+"""Thickness that a sheet of metal has in STL and STEP files, away from the substrate: that of usual copper."""
+
+
+def metal_of_sheet(sheet: Sheet) -> MultiPolygon:
+    """Return the metal of a sheet from above, mm: its rectangles united, a polygon for each connected part."""
+    from shapely import box, union_all
+
+    corners = (np.array([one.x[0], one.y[0], one.x[1], one.y[1]]) * MM for one in sheet.rectangles)
+    return _solid_parts(union_all([box(*np.round(one, _PICOMETRE).tolist()) for one in corners], grid_size=_GRID_MM))
+
+
+def bottom_of_sheet(sheet: Sheet, board: Board) -> float:
+    """Return the height, mm, of the lower face of a sheet that has the thickness `SHEET_MM`: see `board_meshes`."""
+    return sheet.z * MM - (SHEET_MM if sheet.name == "ground" or sheet in board.below else 0.0)
 
 
 def outlines_of_sheet(sheet: Sheet) -> list[tuple[np.ndarray, bool]]:
@@ -188,11 +202,9 @@ def outlines_of_sheet(sheet: Sheet) -> list[tuple[np.ndarray, bool]]:
 
     The rectangles are united. An outline lies inside a larger one or apart from it.
     """
-    from shapely import Polygon, box, union_all
+    from shapely import Polygon
 
-    corners = (np.array([one.x[0], one.y[0], one.x[1], one.y[1]]) * MM for one in sheet.rectangles)
-    metal = union_all([box(*np.round(one, _PICOMETRE).tolist()) for one in corners], grid_size=_GRID_MM)
-    rings = [(ring, place > 0) for one in _solid_parts(metal).geoms for place, ring in enumerate(_rings(one))]
+    rings = [(ring, place > 0) for one in metal_of_sheet(sheet).geoms for place, ring in enumerate(rings_of(one))]
     rings.sort(key=lambda item: -Polygon(item[0]).area)
     return [(ring[:-1], hole) for ring, hole in rings]
 
@@ -213,7 +225,7 @@ def board_meshes(path: Path, board: Board) -> dict[Path, Trimesh]:
         raise ConfigurationError(f"--stl {path} has no known ending; use .stl")
     metal: list[Any] = []
     for sheet in board.sheets:
-        bottom = sheet.z * MM - (SHEET_MM if sheet.name == "ground" or sheet in board.below else 0.0)
+        bottom = bottom_of_sheet(sheet, board)
         metal.append(_plate(sheet, bottom, bottom + SHEET_MM))
     metal += [_tube(tube) for tube in board.tubes]
     found: dict[str, Any] = {"metal": concatenate(metal)}
@@ -321,7 +333,7 @@ def write_step(path: Path, outline: Outline, *, title: str = "") -> Path:
     solids = []
     for name, shape in regions(outline, f"--step {path}").items():
         for number, one in enumerate(shape.geoms, start=1):
-            outside, *holes = map(wire, _rings(one))
+            outside, *holes = map(wire, rings_of(one))
             solid = cad.Solid.revolve(cad.Face(outside, holes), 360.0, cad.Axis.Z)
             solid.label = name if len(shape.geoms) == 1 else f"{name}_part_{number}"
             solids.append(solid)
