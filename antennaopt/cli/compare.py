@@ -68,6 +68,7 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
 def _table(runs: Sequence[Mapping[str, Any]]) -> str:
     from antennaopt.figures import Figure
     from antennaopt.metrics import Place, reported_in
+    from antennaopt.solve.certificate import ONE_MESH, is_trusted, verdict_shown
 
     def row(title: str, *values: Any) -> list[str]:
         return [title, *("-" if value is None else str(value) for value in values)]
@@ -96,16 +97,11 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
             for metric in (*shown, *figures.values())
         ),
         row("fitness", *(one["best_fitness"] and f"{one['best_fitness']:.6g}" for one in runs)),
-        row("certificate", *map(_verdict, runs)),
+        row("certificate", *(verdict_shown(one["certificate"], mesh_checked=one["mesh_checked"]) for one in runs)),
     ]
     names = [f"run {place}: {one['path']}" for place, one in enumerate(runs, start=1)]
-    return "\n".join([*names, "", aligned(rows, wrap=True)])
-
-
-def _verdict(one: Mapping[str, Any]) -> str | None:
-    """Return the verdict of a run's best antenna; one that was solved on one mesh says nothing about its error."""
-    trusted = one["certificate"] == "trusted"
-    return "trusted, one mesh" if trusted and not one["mesh_checked"] else one["certificate"]
+    unchecked = any(is_trusted({"verdict": one["certificate"]}) and not one["mesh_checked"] for one in runs)
+    return "\n".join([*names, "", aligned(rows, wrap=True), *([ONE_MESH] if unchecked else [])])
 
 
 def _differing(others: Sequence[Mapping[str, Any]]) -> list[str]:

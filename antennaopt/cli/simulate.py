@@ -193,7 +193,7 @@ def _refuse_failed(outcome: Mapping[str, Any]) -> None:
 def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -> None:
     from antennaopt.cli.tables import aligned, plain, results_table
     from antennaopt.report.goals import goals_table
-    from antennaopt.solve.certificate import doubts
+    from antennaopt.solve.certificate import ONE_MESH, doubts, verdict_shown
     from antennaopt.solve.lattices import lattice_text
     from antennaopt.solve.port import port_line
 
@@ -202,19 +202,17 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     if simulated.standings:
         click.echo("\n" + plain(aligned(goals_table(simulated.standings), left=(0, 1, 4))) + "\n", err=to_stderr)
     seconds = outcome.get("seconds") or 0.0
+    verdict = verdict_shown(result["certificate"]["verdict"], mesh_checked=simulated.meshes is not None)
     several = f" on {simulated.devices} devices" if simulated.devices > 1 else ""
     click.echo(
         f"{lattice_text(simulated.plan)}, {outcome.get('steps')} steps, {seconds:.2f} s, "
-        f"backend {result['backend']}{several}; {outcome['status']}, {result['certificate']['verdict']}",
+        f"backend {result['backend']}{several}; {outcome['status']}, {verdict}",
         err=to_stderr,
     )
     if "port" in result:
         click.echo(port_line(result["port"], outcome["frequency_hz"]), err=to_stderr)
     if simulated.subject.experiment.kind.spatial is not None and outcome.ok:
-        click.echo(
-            "one mesh: how far S11 is off is not known; the certificate of a run solves with all cells halved",
-            err=to_stderr,
-        )
+        click.echo(ONE_MESH, err=to_stderr)
     if simulated.meshes is not None:
         click.echo(simulated.meshes.line(), err=to_stderr)
     warn(doubts(result["certificate"]))

@@ -22,6 +22,7 @@ MESH_DIRECTIVITY_DB = 0.1
 MESH_S11 = 0.02
 MOST_OVER_CUTOFF = 1.0
 TRUSTED = "trusted"
+ONE_MESH = "one mesh: its error is not known; the certificates of a run solve again with all cells halved"
 
 SOUND = "sound"
 """Name of what is computed here of a whole batch."""
@@ -252,6 +253,11 @@ def crowned(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str | N
     if mode == "strict" and trusted:
         return trusted[0]
     return next(iter(certificates), None)
+
+
+def verdict_shown(verdict: str | None, *, mesh_checked: bool) -> str | None:
+    """Return a verdict for people: one that is of one mesh alone says so."""
+    return f"{verdict}, one mesh" if verdict == TRUSTED and not mesh_checked else verdict
 
 
 def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:

@@ -5,6 +5,8 @@ import json
 import pytest
 from test_cli_run import SMALL, call  # noqa: F401 - a fixture
 
+from antennaopt.solve.certificate import ONE_MESH
+
 
 @pytest.fixture
 def three(call):  # noqa: F811
@@ -46,6 +48,7 @@ def test_a_verdict_from_one_mesh_is_marked(call):  # noqa: F811
     code, out, _ = call("compare", *folders)
     (shown,) = [line for line in out.splitlines() if line.startswith("certificate")]
     assert code == 0 and shown.split()[-3:] == ["trusted,", "one", "mesh"] and shown.count("one mesh") == 1
+    assert ONE_MESH in out.splitlines() and ONE_MESH not in call("compare", folders[0], folders[0])[1]
 
 
 def test_as_data_and_drawn(call, three, tmp_path):  # noqa: F811
