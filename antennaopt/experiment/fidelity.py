@@ -1,4 +1,4 @@
-"""The table `fidelity`: the coarser cells that a search breeds on before it finishes on those of [solver]."""
+"""The table `fidelity`: coarser cells or an earlier stop for a search, before it finishes as [solver] says."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pydantic import BeforeValidator, Field, Strict, model_serializer
 
 from antennaopt.experiment.checks import FEWEST_CELLS_IN_GUIDE, FEWEST_CELLS_PER_WAVELENGTH, cell_size, wavelength
 from antennaopt.experiment.fields import EntryError, Length, Number, Table, refuse
+from antennaopt.families.narrow import too_narrow
 from antennaopt.quantities import format_length
-from antennaopt.settings import ALGORITHMS, Ladder, SolverSettings
+from antennaopt.settings import ALGORITHMS, LEAST_DECAY_DB, Ladder, SolverSettings
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -24,11 +25,13 @@ CANDIDATES = (3.0, 2.5, 2.0, 1.5)
 
 
 class Fidelity(Table):
-    """Cells of a search, the coarsest first; `fidelity = "auto"` is short for the table without cells.
+    """Levels of a search, the coarsest first; `fidelity = "auto"` is short for the table without cells.
 
     Attributes:
         cells: m; the solver's cell is the last level, whether it is listed or not. None to give the next.
-        cells_per_wavelength: In the densest medium at the highest frequency. None for both: measured at the start.
+        cells_per_wavelength: In the densest medium at the highest frequency.
+        decay_db: Stop of all levels but the last, as `solver.decay_db`; alone it makes one level on the solver's cells.
+            None for the solver's. Where all three are None the cells are measured at the start.
         promote: Share of a level's distinct individuals that the next one begins with, at most a population.
         finish: Share of the budget of each finer level.
         refit: Whether the distribution of `cmaes` is fitted to the better half of the promoted.
@@ -36,19 +39,20 @@ class Fidelity(Table):
 
     cells: tuple[Length, ...] | None = None
     cells_per_wavelength: tuple[Number, ...] | None = None
+    decay_db: Annotated[Number, Field(ge=LEAST_DECAY_DB)] | None = None
     promote: Annotated[float, Strict(), Field(gt=0.0, le=1.0)] = Ladder.promote
     finish: Annotated[float, Strict(), Field(gt=0.0, lt=1.0)] = Ladder.finish
     refit: Annotated[bool, Strict()] = Ladder.refit
 
     @model_serializer(mode="wrap")
     def _written(self, handler: Any) -> dict[str, Any]:
-        """Leave out `refit` where it is not set: earlier versions did not have it, and their hashes stay."""
-        return {key: value for key, value in handler(self).items() if key != "refit" or value}
+        """Leave out `refit` and `decay_db` where they are not set: earlier versions had neither, and hashes stay."""
+        return {key: value for key, value in handler(self).items() if key not in ("refit", "decay_db") or value}
 
     @property
     def is_measured(self) -> bool:
         """Whether the cells are chosen at the start of a run."""
-        return self.cells is None and self.cells_per_wavelength is None
+        return self.cells is None and self.cells_per_wavelength is None and self.decay_db is None
 
 
 def _word_alone(value: Any) -> Any:
@@ -77,12 +81,16 @@ def coarser_settings(experiment: Experiment) -> list[SolverSettings]:
     if fidelity.is_measured:
         return [at_cell(experiment, cell) for cell in map(own.__mul__, CANDIDATES) if _fault(experiment, cell) is None]
     if fidelity.cells is not None:
-        return [at_cell(experiment, cell) for cell in fidelity.cells if cell > own * SAME]
-    return [
-        replace(at_cell(experiment, cell), cell=None, cells_per_wavelength=density)
-        for density in fidelity.cells_per_wavelength or ()
-        if (cell := wavelength(experiment) / density) > own * SAME
-    ]
+        found = [at_cell(experiment, cell) for cell in fidelity.cells if cell > own * SAME]
+    elif fidelity.cells_per_wavelength is not None:
+        found = [
+            replace(at_cell(experiment, cell), cell=None, cells_per_wavelength=density)
+            for density in fidelity.cells_per_wavelength
+            if (cell := wavelength(experiment) / density) > own * SAME
+        ]
+    else:
+        found = [experiment.solver.settings]
+    return [one if fidelity.decay_db is None else replace(one, decay_db=fidelity.decay_db) for one in found]
 
 
 def at_cell(experiment: Experiment, cell: float) -> SolverSettings:
@@ -102,19 +110,19 @@ def check_fidelity(experiment: Experiment) -> None:
     fidelity, evolution = experiment.fidelity, experiment.evolution
     if fidelity is None:
         return
-    if ALGORITHMS[evolution.algorithm].front or evolution.algorithm == "steady_state":
-        why = "ranks by several numbers" if ALGORITHMS[evolution.algorithm].front else "has no generations"
-        refuse(f'fidelity and evolution.algorithm = "{evolution.algorithm}", which {why}, exclude each other; use "ga"')
+    fault = _excluded(experiment)
+    if fault is not None:
+        refuse(fault)
     if fidelity.refit and evolution.algorithm != "cmaes":
         refuse(
             f'fidelity.refit does not go with evolution.algorithm = "{evolution.algorithm}" (only "cmaes"); remove it'
         )
-    if experiment.tolerance is not None and experiment.tolerance.samples > 0:
+    if fidelity.decay_db is not None and fidelity.decay_db >= experiment.solver.decay_db:
         refuse(
-            f"fidelity and tolerance.samples = {experiment.tolerance.samples} exclude each other: samples are taken on "
-            "one lattice only; write samples = 0 or remove fidelity"
+            f"fidelity.decay_db = {fidelity.decay_db:g} is no earlier stop than solver.decay_db = "
+            f"{experiment.solver.decay_db:g}; lower it or leave it out"
         )
-    if not fidelity.is_measured:
+    if fidelity.cells is not None or fidelity.cells_per_wavelength is not None:
         _check_cells(experiment, fidelity)
     levels = 2 if fidelity.is_measured else len(coarser_settings(experiment)) + 1
     ladder = Ladder(cells=(0.0,) * levels, promote=fidelity.promote, finish=fidelity.finish)
@@ -125,6 +133,20 @@ def check_fidelity(experiment: Experiment) -> None:
             f"evolution.generations = {evolution.generations} (each finer level takes "
             f"{ladder.reserved(evolution.generations)}); lower it or raise evolution.generations"
         )
+
+
+def _excluded(experiment: Experiment) -> str | None:
+    """Return why a search cannot have levels, and what would do; None where it can."""
+    algorithm, tolerance = experiment.evolution.algorithm, experiment.tolerance
+    if ALGORITHMS[algorithm].front or algorithm == "steady_state":
+        why = "ranks by several numbers" if ALGORITHMS[algorithm].front else "has no generations"
+        return f'fidelity and evolution.algorithm = "{algorithm}", which {why}, exclude each other; use "ga"'
+    if tolerance is not None and tolerance.samples > 0:
+        return (
+            f"fidelity and tolerance.samples = {tolerance.samples} exclude each other: samples are taken on one "
+            "lattice only; write samples = 0 or remove fidelity"
+        )
+    return None
 
 
 def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:
@@ -158,7 +180,11 @@ def _fault(experiment: Experiment, cell: float) -> str | None:
     density = wavelength(experiment) / cell
     if density < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
         return f"{density:.3g} cells per wavelength (needs >= {FEWEST_CELLS_PER_WAVELENGTH:g})"
-    across = experiment.reach()[0]["feed.inner_radius"] / cell
+    family, (lower, upper) = experiment.kind, experiment.reach()
+    if family.spatial is not None:
+        short = next((one for one in too_narrow(family, lower, upper, cell) if one.always), None)
+        return short and f"antenna.{short.refusal()}"
+    across = lower["feed.inner_radius"] / cell
     if across < FEWEST_CELLS_IN_GUIDE * (1.0 - 1e-9):
         return f"{across:.3g} cells across antenna.feed.inner_radius (needs >= {FEWEST_CELLS_IN_GUIDE:g})"
     return None

@@ -33,8 +33,6 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
     family, plain = experiment.family, SolverSettings(frequencies=(1.0,), design_frequency=1.0)
     if experiment.limits is not None:
         refuse(f"limits: they are about sections of bodies of revolution, and a {family} is none; remove the table")
-    if experiment.fidelity is not None:
-        refuse(f"fidelity: a {family} is searched on one lattice only; remove the table")
     if experiment.polarisation != LINEAR:
         refuse(
             f'polarisation = "{experiment.polarisation}" needs two feeds in quadrature, and a {family} has one; '

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.quantities import format_length
+from antennaopt.solve.lattices import lattice_text
 from antennaopt.store.schema import LEVEL
 
 if TYPE_CHECKING:
@@ -52,12 +54,17 @@ def level_accounts(folder: RunFolder) -> list[dict[str, Any]]:
     """Return what each level took, the coarsest first; empty for a run with one level.
 
     Returns:
-        `cell`, m; `antennas`, copies of duplicates left out; `seconds` that solving them took, summed over the workers.
+        `cell`, m; `antennas`, copies of duplicates left out; `seconds` that solving them took, summed over the workers;
+        `stop_db`, energy over its peak at the stop, dB, where levels differ in it.
     """
     plans = [*coarser_plans(folder.manifest), folder.manifest.get("plan") or {}]
     if not folder.columns.fidelity:
         return []
-    found = [{"cell": float(plan["cell"]), "antennas": 0, "seconds": 0.0} for plan in plans]
+    stops = stops_of(plans)
+    found: list[dict[str, Any]] = [
+        {"cell": float(plan["cell"]), "antennas": 0, "seconds": 0.0, **({} if stop is None else {"stop_db": stop})}
+        for plan, stop in zip(plans, stops, strict=True)
+    ]
     for row in folder.all_rows([LEVEL, "cached", "seconds"]).to_pylist():
         if not row["cached"]:
             found[row[LEVEL]]["antennas"] += 1
@@ -69,7 +76,8 @@ def account_lines(accounts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what each level took as lines for people."""
     total = sum(one["seconds"] for one in accounts) or 1.0
     return [
-        f"level {place + 1}/{len(accounts)}  cells of {format_length(one['cell'])}: {one['antennas']} antennas, "
+        f"level {place + 1}/{len(accounts)}  cells of {format_length(one['cell'])}{_until(one.get('stop_db'))}: "
+        f"{one['antennas']} antennas, "
         f"{one['seconds']:.4g} s of solving ({one['seconds'] / total:.0%})"
         for place, one in enumerate(accounts)
     ]
@@ -84,11 +92,22 @@ def level_lines(plans: Sequence[Mapping[str, Any]], counts: Sequence[int], more:
         more: Ends of the lines.
     """
     ends = more or [""] * len(plans)
+    each = zip(plans, counts, ends, stops_of(plans), strict=True)
     return [
-        f"level {place}/{len(plans)}    {one['nr']} x {one['nz']} cells of {one['cell'] * 1e3:.4g} mm: "
-        f"at most {count} antennas{end}"
-        for place, (one, count, end) in enumerate(zip(plans, counts, ends, strict=True), start=1)
+        f"level {place}/{len(plans)}    {lattice_text(one)}{_until(stop)}: at most {count} antennas{end}"
+        for place, (one, count, end, stop) in enumerate(each, start=1)
     ]
+
+
+def stops_of(plans: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """Return the energy over its peak at which each level stops, dB; None for each where all stop at the same."""
+    left = [(one.get("layout") or one).get("decay") for one in plans]
+    stops = [10 * math.log10(one) if one else None for one in left]
+    return stops if len(set(stops)) > 1 else [None] * len(plans)
+
+
+def _until(stop: float | None) -> str:
+    return "" if stop is None else f", stopped at {stop:.3g} dB"
 
 
 def measured_lines(plans: Sequence[Mapping[str, Any]]) -> list[str]:

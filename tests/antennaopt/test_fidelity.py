@@ -19,6 +19,7 @@ from cheap_lens_here import EXPERIMENT
 from antennaopt.cli.status import read_state
 from antennaopt.errors import ConfigurationError, Interrupted
 from antennaopt.experiment import Experiment, load_experiment
+from antennaopt.experiment.fidelity import coarser_settings
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.report.page import write_report
 from antennaopt.report.record import read_run
@@ -29,6 +30,7 @@ from antennaopt.run.progress import Progress
 from antennaopt.run.start import resume, run
 from antennaopt.search import Result, Stop, new_search
 from antennaopt.settings import EvolutionSettings, Ladder
+from antennaopt.store.levels import level_lines
 from antennaopt.store.run_folder import RunFolder
 
 FINE, COARSE = 3e-4, 6e-4
@@ -310,6 +312,23 @@ class TestAuto:
         assert rank_correlation([*values, None], [*(-one for one in values), 1.0]) == pytest.approx(-1.0)
 
 
+def test_levels_may_stop_earlier_on_the_same_cells_and_on_coarser_ones():
+    """The last level is as [solver] says, whatever those before it do; files without the key have hashes of before."""
+    for fidelity, cells in (({"decay_db": 30}, [FINE]), ({**LADDER, "decay_db": 40}, [COARSE])):
+        one = experiment(fidelity={**fidelity, "finish": 0.15})
+        settings = coarser_settings(one)
+        assert [each.cell for each in settings] == pytest.approx(cells)
+        assert [each.decay_db for each in settings] == [fidelity["decay_db"]]
+        assert one.solver.settings.decay_db == 60.0
+        assert Experiment.from_resolved(one.resolved()).fidelity == one.fidelity
+    assert "decay_db" not in experiment().resolved()["fidelity"]
+    lines = level_lines([{"nr": 1, "nz": 2, "cell": FINE, "layout": {"decay": x}} for x in (1e-2, 1e-5)], [90, 10])
+    assert lines == [
+        "level 1/2    1 x 2 cells of 0.3 mm, stopped at -20 dB: at most 90 antennas",
+        "level 2/2    1 x 2 cells of 0.3 mm, stopped at -50 dB: at most 10 antennas",
+    ]
+
+
 REFUSED = [
     ({"cells": ["0.6 mm", "0.1 mm"]}, "fidelity.cells.1 = 0.1 mm is finer than the solver's cells of 0.3 mm"),
     ({"cells": ["0.4 mm", "0.6 mm"]}, "fidelity.cells.1 = 0.6 mm is not finer than the one before it"),
@@ -321,6 +340,8 @@ REFUSED = [
     ({"cells_per_wavelength": [5.0]}, r"fidelity.cells_per_wavelength.0 = 5 is too coarse: 5 cells per wavelength"),
     ("automatic", 'fidelity = "automatic" is not "auto" or a table'),
     ({"cells": ["0.6 mm"], "finish": 0.95}, "fidelity.finish = 0.95 leaves the coarsest of 2 levels nothing"),
+    ({"decay_db": 60}, "fidelity.decay_db = 60 is no earlier stop than solver.decay_db = 60; lower it or leave it out"),
+    ({"decay_db": 10}, "fidelity.decay_db = 10 must be >= 20"),
 ]
 
 

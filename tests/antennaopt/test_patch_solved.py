@@ -130,18 +130,46 @@ def test_the_patch_of_sheen_resonates_where_the_paper_has_it():
 
 
 def test_a_few_of_ten_thousand_patches(tmp_path):
-    """The file for a device, cut down to one generation of three, runs to its end on a CPU."""
+    """The file for a device, cut down to one generation of three on coarser cells, runs to its end on a CPU."""
     file = Path(__file__).parents[2] / "experiments" / "ten_thousand_patches.toml"
-    text = changed(
-        ("population = 1024", "population = 3"), ("generations = 10", "generations = 1"), text=file.read_text()
+    few = changed(
+        ("population = 1024", "population = 3"),
+        ("generations = 10", "generations = 1"),
+        ('cell = "1 mm"', 'cell = "2 mm"'),
+        ("[antenna]\n", "[certificate]\nmode = 'off'\n\n[antenna]\n"),
+        text=file.read_text(),
     )
-    few = changed(("decay_db = 40", "decay_db = 25"), text=text)
     (tmp_path / "few.toml").write_text(few)
     experiment = load_experiment(tmp_path / "few.toml")
     assert load_experiment(file).evolution.stop.evaluations == 10_000
     summary = run(experiment, root=tmp_path / "out", source=few, farm=serial, cache="off", report=False)
     rows = load(summary.folder)
     assert len(rows) == 3 and (rows["status"] == "ok").sum() >= 2
+    assert set(rows.loc[rows["status"] == "ok", "certificate"]) == {"trusted"}
+
+
+def test_a_search_that_stops_early_ends_with_a_winner_that_was_solved_to_the_end(tmp_path):
+    """The gallery's winners were doubtful by their energy alone: S11 moved by up to 0.14 once it had decayed."""
+    ladder = changed(
+        ("title =", "fidelity = { decay_db = 30, promote = 0.5 }\ntitle ="),
+        ("generations = 2", "generations = 3"),
+        ('cell = "2 mm"', 'cell = "3 mm"'),
+        ("decay_db = 30\n", ""),
+        text=STUDY,
+    )
+    (tmp_path / "ladder.toml").write_text(ladder)
+    experiment = load_experiment(tmp_path / "ladder.toml")
+    summary = run(experiment, root=tmp_path / "out", source=ladder, farm=serial, cache="off", report=False)
+    rows = load(summary.folder).set_index("individual")
+    early, late = (rows[rows["level"] == level] for level in (0, 1))
+    assert (early["decay_db"] > -50).all() and set(early["certificate"]) == {"doubtful"}
+    assert (late["decay_db"] <= -50).all() and set(late["certificate"]) == {"trusted"}
+    again = late[late["operator"] == "promoted"].iloc[0]
+    before = early.loc[again["parents"][0]]
+    assert list(again["genome"]) == list(before["genome"]) and again["steps"] > before["steps"]
+    assert summary.best.individual in late.index
+    assert [one["stop_db"] for one in summary.levels] == pytest.approx([-20.0, -50.0])
+    assert "decay_db = 60" in (summary.folder / "best" / "antenna.toml").read_text()
 
 
 def serial(experiment, *, plan, backend, scheduler=None, evaluate=None):
