@@ -12,7 +12,7 @@ from antennaopt.experiment.checks import FEWEST_CELLS_IN_GUIDE, FEWEST_CELLS_PER
 from antennaopt.experiment.fields import EntryError, Length, Number, Table, refuse
 from antennaopt.families.narrow import too_narrow
 from antennaopt.quantities import format_length
-from antennaopt.settings import ALGORITHMS, LEAST_DECAY_DB, Ladder, SolverSettings
+from antennaopt.settings import ALGORITHMS, LEAST_DECAY_DB, TRUSTED_DB, Ladder, SolverSettings
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -147,6 +147,21 @@ def _excluded(experiment: Experiment) -> str | None:
             "lattice only; write samples = 0 or remove fidelity"
         )
     return None
+
+
+def stop_warnings(experiment: Experiment) -> list[str]:
+    """Return a line where solving stops so early that no certificate trusts what comes of it."""
+    given, searched = experiment.solver.settings, bool(experiment.genes)
+    settings = given.in_a_search() if searched else given
+    if settings.steps or settings.stop_db >= TRUSTED_DB:
+        return []
+    what = "a search" if searched else "solving"
+    quicker = searched and experiment.fidelity is None and _excluded(experiment) is None
+    return [
+        f"solver.decay_db = {given.decay_db:g} stops {what} at -{settings.stop_db:g} dB, and certificates need "
+        f"-{TRUSTED_DB:g} dB: antennas will be doubtful; raise it to {TRUSTED_DB + settings.sooner_db:g}"
+        + (f", and breed with the early stop by fidelity = {{ decay_db = {given.decay_db:g} }}" if quicker else "")
+    ]
 
 
 def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:

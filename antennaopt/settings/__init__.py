@@ -12,7 +12,14 @@ from antennaopt.settings.search import (
     Mutation,
     Stop,
 )
-from antennaopt.settings.solver import ADDED_LATER, CELLS_PER_WAVELENGTH, LEAST_DECAY_DB, ReportedModes, SolverSettings
+from antennaopt.settings.solver import (
+    ADDED_LATER,
+    CELLS_PER_WAVELENGTH,
+    LEAST_DECAY_DB,
+    TRUSTED_DB,
+    ReportedModes,
+    SolverSettings,
+)
 from antennaopt.settings.tolerance import TRUNCATED_AT, Spread, Tolerance
 
 __all__ = [
@@ -23,6 +30,7 @@ __all__ = [
     "LEAST_DECAY_DB",
     "MUTATIONS",
     "TRUNCATED_AT",
+    "TRUSTED_DB",
     "Crossover",
     "EvolutionSettings",
     "Ladder",

@@ -26,6 +26,9 @@ class ReportedModes:
 LEAST_DECAY_DB = 20.0
 """Of the energy at the stop."""
 
+TRUSTED_DB = 50.0
+"""By how much the energy must have fallen for a certificate to trust the solution."""
+
 SOONER_DB = 10.0
 """By how much less the energy must fall after a short pulse."""
 
@@ -118,4 +121,9 @@ class SolverSettings:
     @property
     def stop_db(self) -> float:
         """How far below its peak the energy is at the stop, dB."""
-        return max(self.decay_db - (SOONER_DB if self.pulse == "short" else 0.0), LEAST_DECAY_DB)
+        return max(self.decay_db - self.sooner_db, LEAST_DECAY_DB)
+
+    @property
+    def sooner_db(self) -> float:
+        """By how much less than `decay_db` the energy falls, dB."""
+        return SOONER_DB if self.pulse == "short" else 0.0

@@ -12,9 +12,10 @@ import numpy as np
 from antennaopt.families.parameters import first_unmeasured
 from antennaopt.quantities import format_frequency, format_length
 from antennaopt.sent import Sent
+from antennaopt.settings import TRUSTED_DB
 from antennaopt.solve.modes import measured_at_port
 
-DECAY_DB = -50.0
+DECAY_DB = -TRUSTED_DB
 MOST_REFLECTED = 1.001
 CONTOUR_TOLERANCE = 0.01
 BALANCE_TOLERANCE = 0.02

@@ -329,6 +329,30 @@ def test_levels_may_stop_earlier_on_the_same_cells_and_on_coarser_ones():
     ]
 
 
+SEARCH = "stops a search at -{} dB, and certificates need -50 dB: antennas will be doubtful; raise it to 60"
+
+
+@pytest.mark.parametrize(
+    ("solver", "changes", "line"),
+    [
+        ({}, {}, None),
+        ({"decay_db": 50, "pulse": "full"}, {}, None),
+        ({"steps": 100}, {"fidelity": None}, None),
+        ({"decay_db": 50}, {}, SEARCH.format(40)),
+        ({"decay_db": 30}, {"fidelity": None}, SEARCH.format(20) + ", and breed with the early stop by fidelity = "),
+        ({"decay_db": 30}, {"fidelity": None, "evolution": {"algorithm": "nsga2"}}, SEARCH.format(20)),
+        ({"decay_db": 30, "pulse": "full"}, {}, "at -30 dB, and certificates need -50 dB: antennas will be doubtful; "),
+    ],
+)
+def test_a_stop_that_makes_every_antenna_doubtful_gives_a_warning(solver, changes, line):
+    given = table(**changes)
+    if changes.get("evolution"):
+        given["evolution"], given["objective"] = {"algorithm": "nsga2"}, [{"metric": "s11_db", "aim": "least"}] * 2
+    given["solver"] |= solver
+    found = [one for one in Experiment.parse(given).warnings if one.startswith("solver.decay_db")]
+    assert len(found) == (line is not None) and (line is None or line in found[0])
+
+
 REFUSED = [
     ({"cells": ["0.6 mm", "0.1 mm"]}, "fidelity.cells.1 = 0.1 mm is finer than the solver's cells of 0.3 mm"),
     ({"cells": ["0.4 mm", "0.6 mm"]}, "fidelity.cells.1 = 0.6 mm is not finer than the one before it"),
