@@ -25,24 +25,36 @@ _BLOCK = 8  # the dielectric block is an eighth of a side
 
 
 def cube(size: int, steps: int) -> Problem:
+    """Return `open_box` with `size` cells along each side, layers of `LAYERS` cells included."""
+    return open_box((size, size, size), LAYERS, steps)
+
+
+def open_box(counts: tuple[int, int, int], layers: int, steps: int, driven: int | None = None) -> Problem:
     """Pose a column of driven edges with its voltage, next to a block of a lossy dielectric, in open space.
 
     The block and the column stand across the planes at a quarter, a half and three quarters of the height.
 
     Args:
-        size: Cells along a side, layers included.
+        counts: Cells along x, y, z, layers included.
+        layers: Cells of the absorbing layers, on all faces.
         steps: Step limit.
+        driven: Edges of the column, in its middle; three fifths of the height if None.
     """
-    planes = _CELL * np.arange(size + 1)
-    grid = Grid(x=planes, y=planes, z=planes, layers=(LAYERS, LAYERS, LAYERS, LAYERS, LAYERS, LAYERS))
+    x, y, z = (_CELL * np.arange(count + 1) for count in counts)
+    grid = Grid(x=x, y=y, z=z, layers=(layers, layers, layers, layers, layers, layers))
     shape = (3, *grid.shape)
     permittivity, conductivity = np.ones(shape, np.float32), np.zeros(shape, np.float32)
-    half, thick = size // 2, max(size // _BLOCK, 2)
-    block = np.s_[:, size // 5 : 4 * size // 5, half + 2 : half + 2 + thick, half : half + thick]
+    nx, ny, nz = counts
+    thick = [max(count // _BLOCK, 2) for count in counts]
+    along_y, along_x = slice(ny // 2 + 2, ny // 2 + 2 + thick[1]), slice(nx // 2, nx // 2 + thick[0])
+    block = np.s_[:, nz // 5 : 4 * nz // 5, along_y, along_x]
     permittivity[block], conductivity[block] = 2.53, 1e-3
     metal = ~np.stack([grid.inside(name) for name in ("e_x", "e_y", "e_z")])
-    column = np.arange(size // 5, 4 * size // 5)
-    points = np.stack([np.full_like(column, at) if at >= 0 else column for at in (2, -1, half, half)], axis=-1)
+    column = np.arange(nz // 5, 4 * nz // 5)
+    if driven is not None:
+        column = nz // 2 - driven // 2 + np.arange(driven)
+    places = (np.full_like(column, 2), column, np.full_like(column, ny // 2), np.full_like(column, nx // 2))
+    points = np.stack(places, axis=-1)
     return Problem(
         grid=grid,
         media=Media(permittivity=permittivity, conductivity=conductivity, metal=metal),

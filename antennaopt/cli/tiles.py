@@ -12,7 +12,8 @@ import click
 
 from antennaopt.cli.options import bare_json_option, check_writable, given_options, write_json
 from antennaopt.cli.tables import aligned
-from antennaopt.errors import ClusterError, ConfigurationError
+from antennaopt.cli.tiles_in_space import IN_SPACE, check_device, timed_table, tuned_in_space, words_of
+from antennaopt.errors import ConfigurationError
 from antennaopt.machine import read_regular
 
 SWITCHES = ("--tune", "--measured", "--stencil")
@@ -68,8 +69,14 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     show_default=True,
     help="The formulas that Barigou (2011) prints, or those that give his table to the last digit.",
 )
-@click.option("--stencil", metavar="NAME", help="Predict rates instead, for bor, tmz, tez or jacobi5.")
-@click.option("--grid", metavar="NxM", default="256x320", show_default=True, help="With --stencil: columns x rows.")
+@click.option("--stencil", metavar="NAME", help="Predict rates instead, for bor, tmz, tez or jacobi5; or --tune yee3d.")
+@click.option(
+    "--grid",
+    metavar="NxM",
+    default="256x320",
+    show_default=True,
+    help="With --stencil: columns x rows; NxMxK cells of yee3d, layers included.",
+)
 @click.option(
     "--batch", metavar="N", type=click.IntRange(min=1), default=264, show_default=True, help="With --stencil."
 )
@@ -134,6 +141,7 @@ def tiles(
       antennaopt tiles --region jacobi --shared-floats 16304 --json
       antennaopt tiles --stencil tmz --grid 256x320 --batch 264
       antennaopt tiles --stencil jacobi5 --grid 8192x8192 --batch 1 --tune
+      antennaopt tiles --stencil yee3d --grid 64x64x32 --batch 256 --tune
       antennaopt tiles --measured results/benchmarks/h200/planar.json --plot rates.png
     """  # noqa: D301 - \b is click's
     _check_options(context)
@@ -142,16 +150,19 @@ def tiles(
         raise ConfigurationError("--plot draws prediction against measurement; give --measured FILE too")
     if tune and stencil is None:
         raise ConfigurationError("--tune needs --stencil; use for example --stencil jacobi5 --grid 8192x8192 --batch 1")
-    if tune:
+    if stencil == IN_SPACE and not measured_files:
+        rows = tuned_in_space(tune, grid if "--grid" in given_options(context) else None, batch)
+        lines = timed_table(rows)
+    elif tune:
         from antennaopt.bench.kernels import tune as compete
         from antennaopt.cli.bench_kernels import grid_shape
         from fdtd.stencils import STENCILS
 
         shape = grid_shape(grid)
         if stencil in STENCILS:  # another is refused below
-            _check_device("--tune", "a prediction without it")
+            check_device("--tune", "a prediction without it")
         rows = [compete(str(stencil), shape, batch)]
-        lines = aligned([[name, _words(value)] for name, value in rows[0].items()], header=False)
+        lines = aligned([[name, words_of(value)] for name, value in rows[0].items()], header=False)
     elif measured_files:
         rows = _compared(_device(device), measured_files)
         lines = _comparison_table(rows)
@@ -186,30 +197,6 @@ def _check_options(context: click.Context) -> None:
             raise ConfigurationError(f"{option} needs {able}; add it")
 
 
-def _check_device(option: str, instead: str) -> None:
-    """Check that there is a CUDA device before anything of its backend is imported.
-
-    Raises:
-        ClusterError: There is none, or what it needs is missing; the message has the remedy.
-    """
-    from fdtd.backends.cuda.present import devices
-    from fdtd.errors import DeviceError
-
-    try:
-        devices()
-    except DeviceError as error:
-        raise ClusterError(f"{option}: {str(error).replace('--backend cpu', instead)}") from None
-
-
-def _words(value: Any) -> str:
-    """Return one entry of a tuned row as text."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {entry}" for key, entry in value.items()) or "-"
-    if isinstance(value, list):
-        return " x ".join(map(str, value))
-    return f"{value / 1e9:.0f} G/s" if isinstance(value, float) else str(value)
-
-
 def _best_tiles(names: Sequence[str], shared_floats: int, frequencies: int, formulas: str) -> list[dict[str, Any]]:
     """Return one row a region and approach."""
     from fdtd.schemes.traffic import APPROACHES, best_tile, regions
@@ -235,7 +222,7 @@ def _device(name: str) -> Any:
     if name == "h200":
         return H200
     if name == "this":
-        _check_device("--device this", "--device h200")
+        check_device("--device this", "--device h200")
         from fdtd.backends.cuda.device import describe
 
         return describe()

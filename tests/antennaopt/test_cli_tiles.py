@@ -91,6 +91,9 @@ def test_measured_rows_are_compared_and_drawn(call, tmp_path):
         (("--measured", "missing.json"), "does not exist"),
         (("--tune",), "--tune needs --stencil"),
         (("--tune", "--stencil", "heat"), "allowed: bor, tmz, tez, jacobi5"),
+        (("--stencil", "yee3d"), "--stencil yee3d has no model of its rates; add --tune, which times its schemes"),
+        (("--stencil", "yee3d", "--tune"), "--tune of yee3d needs --grid; write for example --grid 64x64x32"),
+        (("--stencil", "yee3d", "--tune", "--grid", "256x320"), "--grid 256x320 is not of the form NxMxK; write for"),
         (("--measured", "bad.json"), "holds no rows"),
         (("--plot", "rates.png"), "give --measured FILE too"),
         (("--measured", "none.json", "--plot", "rates.png"), "no float32 rows of a CUDA device"),
@@ -134,6 +137,27 @@ def test_a_device_is_asked_for_before_anything_needs_it(call, monkeypatch, argum
     code, out, err = call("tiles", "--stencil", "tmz", *arguments)
     assert (code, out, err.count("\n")) == (5, "", 1)
     assert says in err
+
+
+def test_antennas_in_space_are_timed(call, monkeypatch):
+    """The winner, then a line a candidate with its rate or the reason why it cannot run."""
+    winner = {"stencil": "yee3d", "shape": [64, 64, 32], "batch": 256, "device": "a card", "scheme": "resident",
+              "choice": {"spread": 0, "planes": 2}, "cell_steps_per_s": 94e9, "cache": "tuned.json"}  # fmt: skip
+    timed = [
+        {"scheme": "one_step", "choice": {}, "cell_steps_per_s": 15e9},
+        {"scheme": "resident", "choice": {"spread": 1}, "unsuitable": "no room"},
+    ]
+    asked = []
+    monkeypatch.setattr("antennaopt.cli.tiles_in_space.check_device", lambda option, instead: None)
+    monkeypatch.setattr("antennaopt.bench.tuning.tune_space", lambda *given: asked.append(given) or [winner, *timed])
+    arguments = ("tiles", "--stencil", "yee3d", "--grid", "64x64x32", "--batch", "256", "--tune")
+    code, out, err = call(*arguments)
+    assert (code, err, asked) == (0, "", [((64, 64, 32), 256)])
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[4:7] == ["scheme resident", "choice spread 0, planes 2", "cell_steps_per_s 94 G/s"]
+    assert lines[-2:] == ["one_step - 15 G/s", "resident spread 1 no room"]
+    code, out, _ = call(*arguments, "--json", "-")
+    assert json.loads(out) == [winner, *timed]
 
 
 @pytest.mark.parametrize("grid", ["5000x10", "600x10"])

@@ -203,15 +203,22 @@ def cache_file() -> Path:
     return cache_folder() / "tuned.json"
 
 
-def recall(key: str, file: Path) -> Candidate | None:
-    """The winner remembered under a key, or None."""
+def recalled(key: str, file: Path) -> tuple[Candidate, float] | None:
+    """The winner remembered under a key and its cell-steps a second, or None."""
     entry = read_table(file, _VERSION, _NAME).get(key)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         if isinstance(entry, dict):
-            return Candidate(
+            winner = Candidate(
                 scheme=str(entry["scheme"]), choice=dict(entry["choice"]), predicted=float(entry["predicted"])
             )
+            return winner, float(entry["cell_steps_per_s"])
     return None
+
+
+def recall(key: str, file: Path) -> Candidate | None:
+    """The winner remembered under a key, or None."""
+    found = recalled(key, file)
+    return None if found is None else found[0]
 
 
 def remember(key: str, winner: Candidate, rate: float, file: Path) -> None:
