@@ -137,6 +137,7 @@ def bench_sweep(
     backend: str = "cpu",
     precision: str = "float32",
     repeat: int = 5,
+    layers: int = 0,
     told: Log | None = None,
 ) -> list[dict[str, Any]]:
     """Time one problem of every size, on one core or on one device.
@@ -151,6 +152,7 @@ def bench_sweep(
         backend: "cpu", "reference" or "cuda"; there every scheme that can step the problem.
         precision: "float32" or "float64".
         repeat: Timings, of which the median.
+        layers: Cells of the absorbing layers of `yee3d` on a core; the others have those of their problems.
         told: Gets one line a row.
 
     Returns:
@@ -165,7 +167,7 @@ def bench_sweep(
     for stencil in stencils:
         for size in sizes:
             if stencil in SPATIAL:
-                found = box_rows(stencil, size, backend, precision, repeat)
+                found = box_rows(stencil, size, backend, precision, repeat, layers)
             elif stencil == "bor":
                 shape = (8 * round(5 * size / 64), 8 * round(size / 5))
                 found = _lens(shape, backend, precision, repeat)

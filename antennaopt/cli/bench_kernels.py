@@ -218,6 +218,12 @@ def grid_shape(text: str) -> tuple[int, int]:
 @click.option(
     "--largest", type=click.IntRange(min=64), default=2048, show_default=True, metavar="N", help="Side, without --size."
 )
+@click.option(
+    "--layers",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="With --stencil yee3d, on one core: absorbing layers of N cells on all faces in place of metal.",
+)
 @precision_option
 @repeat_option
 @bench_options(SWEEP)
@@ -227,6 +233,7 @@ def sweep(
     stencils: tuple[str, ...],
     sizes: tuple[int, ...],
     largest: int,
+    layers: int | None,
     precision: str,
     repeat: int,
 ) -> None:
@@ -234,11 +241,13 @@ def sweep(
 
     On one core unless --backend says cuda; there every scheme that can step a problem of that size. In space a size is
     the side of a cube: a closed cavity of Yee's lattice (yee3d) or the heat equation; up to 256 unless --size is given.
+    On a core seconds of cubes are those of the processor.
 
     \b
     Examples:
       antennaopt bench sweep --json sweep.json --plot sweep.png
       antennaopt bench sweep --stencil yee3d --plot cavity.png
+      antennaopt bench sweep --stencil yee3d --size 128 --layers 10
       antennaopt bench sweep --backend cuda --stencil tmz --largest 4096 --json -
       antennaopt bench sweep --measured results/benchmarks/h200/sweep.json --plot sweep.png
     """  # noqa: D301 - \b is click's
@@ -250,6 +259,10 @@ def sweep(
     for stencil in stencils:
         if stencil not in known:
             raise ConfigurationError(f"--stencil {stencil} is not known; use one of {', '.join(known)}")
+    if layers and (set(stencils) != {"yee3d"} or name != "cpu"):
+        raise ConfigurationError(
+            "--layers is of yee3d on one core; add --stencil yee3d, or use `antennaopt bench devices` on devices"
+        )
     sides: dict[str, list[int]] = {}
     for stencil in stencils or SWEPT:
         most = min(largest, LARGEST_CUBE) if stencil in SPATIAL else largest
@@ -258,7 +271,13 @@ def sweep(
     rows: list[dict[str, Any]] = []
     for stencil, wanted in sides.items():
         rows += bench_sweep(
-            stencils=(stencil,), sizes=wanted, backend=name, precision=precision, repeat=repeat, told=out.told
+            stencils=(stencil,),
+            sizes=wanted,
+            backend=name,
+            precision=precision,
+            repeat=repeat,
+            layers=layers or 0,
+            told=out.told,
         )
     out.finish(rows, _sweep_table)
 

@@ -87,8 +87,9 @@ def plot_throughput(path: Path | str, rows: Sequence[Mapping[str, Any]]) -> Path
     return write_figure(path, figure)
 
 
-def _key(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    return (str(row["stencil"]), kernel_name(row), str(row["backend"]), str(row["dtype"]))
+def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    layers = [f"layers of {row['layers']}"] if row.get("layers") else []
+    return (str(row["stencil"]), kernel_name(row), *layers, str(row["backend"]), str(row["dtype"]))
 
 
 Rows = Sequence[Mapping[str, Any]]

@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from antennaopt.bench import kernels, problems
+from antennaopt.bench import boxes, kernels, problems
 from antennaopt.errors import ConfigurationError
 from antennaopt.report import bench_kernels
 from fdtd.backends import planar_reference
-from fdtd.backends.cpu import planar
+from fdtd.backends.cpu import planar, yee
 from fdtd.errors import Unsuitable
 
 
@@ -119,9 +119,39 @@ def test_cubes(call):
         ("yee3d", "one_step", [64, 64, 64]), ("heat7", "one_step", [64, 64, 64]),
     ]  # fmt: skip
     assert all(row["cells"] == 64**3 and row["million_cells_per_s"] > 0 for row in rows)
+    assert all(row["layers"] == 0 and row["fastest_cell_steps_per_s"] == row["cell_steps_per_s"] for row in rows)
     code, _, err = call("--stencil", "yee3d", "--size", "64", "--backend", "reference")
     assert code == 5
     assert "backend = 'reference' steps no yee3d (allowed: cpu, cuda)" in err
     code, _, err = call("--stencil", "yee3d", "--size", "90000")
     assert code == 2
     assert "(this machine has" in err
+
+
+def test_layers_of_a_core(call, tmp_path, monkeypatch):
+    """The loops that solve antennas, with 10 cells in front of each face: a curve of its own in the figure."""
+    solved = []
+    run = yee.run
+
+    def counted(problem, **given):
+        solved.append((problem.grid.layers, problem.sampling.steps))
+        return run(problem, **given)
+
+    monkeypatch.setattr(yee, "run", counted)
+    monkeypatch.setattr(boxes, "_CELL_STEPS", 1e6)
+    monkeypatch.setattr(bench_kernels, "write_figure", lambda path, figure: drawn.append(figure) or path)
+    drawn = []
+    given = ("--stencil", "yee3d", "--size", "64", "--layers", "10", "--repeat", "3", "--json", "-", "--plot", "s.svg")
+    code, out, _ = call(*given)
+    (row,) = json.loads(out)
+    assert code == 0 and (row["layers"], row["shape"], row["steps"]) == (10, [64] * 3, 15)
+    assert 0 < row["cell_steps_per_s"] <= row["fastest_cell_steps_per_s"]
+    assert set(solved) == {((10,) * 6, 1), ((10,) * 6, 16)} and solved.count(((10,) * 6, 16)) == 3
+    assert "layers of 10" in drawn[0].axes[0].get_legend_handles_labels()[1][0]
+
+
+@pytest.mark.parametrize("arguments", [("--stencil", "tmz"), (), ("--stencil", "yee3d", "--stencil", "heat7")])
+def test_layers_of_other_stencils_are_refused(call, arguments):
+    code, out, err = call(*arguments, "--layers", "10", "--size", "64")
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert "--layers is of yee3d on one core; add --stencil yee3d, or use `antennaopt bench devices` on devices" in err
