@@ -24,7 +24,7 @@ from farm_tables import (
     workers_table,
 )
 from kernel_tables import by_lattice, by_scheme, kernels, metal_table, parts_table, planar_table, wide_table
-from space_tables import others_table, space_table
+from space_tables import cavity_table, others_table, space_table, tuning_table
 from stored_rows import Row, cells, giga, percent, read, rows
 from validation_tables import table
 
@@ -81,6 +81,17 @@ def fast_cpu() -> str:
             f"{row['antennas_per_s']:.2f} antennas/s (spread {row['spread']:.1%}), stepping at {stepping / 1e6:.0f} M",
             "`antennaopt bench evaluate`",
         ])  # fmt: skip
+    lines += [
+        [
+            f"update in space, {cells(row)} cells with layers of {row['layers']}, {row['dtype']}, one core "
+            f"({row['device']})",
+            f"{row['cell_steps_per_s'] / 1e6:.0f} M cell-steps/s (spread {row['spread']:.1%}), the fastest of "
+            f"{row['timings']} timings {row['fastest_cell_steps_per_s'] / 1e6:.0f} M",
+            f"`antennaopt bench sweep --stencil yee3d --size {row['shape'][0]} --layers {row['layers']}`",
+        ]
+        for row in rows("cpu/sweep_space")
+        if row["layers"]
+    ]
     searches = rows("cpu/search_quickstart")
     seconds = [row["ga_seconds"] for row in searches]
     least, most = _span(seconds)
@@ -374,7 +385,9 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "workers on a device"): partial(workers_table, "h200/farm_workers"),
     (PAGE, "planar"): planar_table,
     (PAGE, "antennas in space"): space_table,
+    (PAGE, "tuning in space"): tuning_table,
     (PAGE, "lattice on devices"): lattice_devices,
+    (PAGE, "closed cavity"): cavity_table,
     (PAGE, "other solvers"): others_table,
 }
 
