@@ -20,7 +20,7 @@ from antennaopt.experiment.automatic import by_genes, by_objectives, is_automati
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
-from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, stop_warnings
+from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
 from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
@@ -216,7 +216,7 @@ class Experiment(Table):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may surprise, one line each."""
-        return (*find_warnings(self), *stop_warnings(self))
+        return (*find_warnings(self), *stop_warnings(self), *level_warnings(self))
 
     def design(self, values: Mapping[str, float] | None = None) -> dict[str, float]:
         """Return a full design.

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict, model_serializer
 
-from antennaopt.experiment.checks import FEWEST_CELLS_IN_GUIDE, FEWEST_CELLS_PER_WAVELENGTH, cell_size, wavelength
+from antennaopt.experiment.checks import (
+    FEWEST_CELLS_IN_GUIDE,
+    FEWEST_CELLS_PER_WAVELENGTH,
+    cell_size,
+    fitted_cell,
+    wavelength,
+)
 from antennaopt.experiment.fields import EntryError, Length, Number, Table, refuse
 from antennaopt.families.narrow import too_narrow
 from antennaopt.quantities import format_length
@@ -161,6 +168,26 @@ def stop_warnings(experiment: Experiment) -> list[str]:
         f"solver.decay_db = {given.decay_db:g} stops {what} at -{settings.stop_db:g} dB, and certificates need "
         f"-{TRUSTED_DB:g} dB: antennas will be doubtful; raise it to {TRUSTED_DB + settings.sooner_db:g}"
         + (f", and breed with the early stop by fidelity = {{ decay_db = {given.decay_db:g} }}" if quicker else "")
+    ]
+
+
+def level_warnings(experiment: Experiment) -> list[str]:
+    """Return a line for each level whose cells, fitted to the feed, are those of the next: it ranks no faster."""
+    from fdtd.axisymmetric.layout import fitted_to
+
+    fidelity = experiment.fidelity
+    if fidelity is None or not fidelity.cells_per_wavelength or experiment.kind.spatial is not None:
+        return []
+    widest, shortest = experiment.reach()[1], wavelength(experiment)
+    coarser = [one.cells_per_wavelength or 1.0 for one in coarser_settings(experiment)]
+    sizes = [(f"{one:g}", fitted_to(widest["feed.inner_radius"], shortest / one)) for one in coarser]
+    if fidelity.decay_db is None:  # else the last of them stops earlier
+        sizes.append(("[solver]", fitted_cell(experiment, widest)))
+    return [
+        f"fidelity.cells_per_wavelength: {entry} has the cells of {after}, {format_length(cell)}, since "
+        "antenna.feed.inner_radius is a whole number of them; take a smaller number, or leave it out"
+        for (entry, cell), (after, finer) in pairwise(sizes)
+        if finer > cell * (1.0 - 1e-9)
     ]
 
 

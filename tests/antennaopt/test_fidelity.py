@@ -376,6 +376,20 @@ def test_bad_tables_are_refused_in_one_line(fidelity, message):
     assert "\n" not in str(refused.value)
 
 
+SAME = [
+    ([11, 12.2], 20, "11 has the cells of 12.2"),
+    ([12.3], 13.6, "12.3 has the cells of [solver]"),
+    ([10, 13], 20, ""),
+]
+
+
+@pytest.mark.parametrize(("levels", "own", "said"), SAME)
+def test_levels_that_fit_the_feed_with_the_same_cells_are_named(levels, own, said):
+    solver = {"frequencies": ["30 GHz"], "cells_per_wavelength": own}
+    warnings = experiment(fidelity={"cells_per_wavelength": levels}, solver=solver).warnings
+    assert [said in one for one in warnings if one.startswith("fidelity")] == ([True] if said else [])
+
+
 def test_searches_that_cannot_are_refused():
     with pytest.raises(ConfigurationError, match='"steady_state", which has no generations'):
         experiment(evolution={"algorithm": "steady_state"})
