@@ -79,6 +79,20 @@ def front_rows(folder: RunFolder, rows: pd.DataFrame) -> pd.DataFrame:
     return first.sort_values([*columns, "individual"], ignore_index=True)
 
 
+def front_values(folder: RunFolder, front: pd.DataFrame) -> np.ndarray:
+    """Return what the rows of a front minimise, (rows, objectives), without those that miss a constraint or a value.
+
+    Args:
+        folder: The run.
+        front: From `front_of`.
+    """
+    order = Ranking.of(goals_of(folder.resolved))
+    columns = list(folder.columns.shortfall_columns[: len(order.weights)])
+    values = minimised(front[columns].to_numpy(dtype=float), order)
+    counts = (front["fitness"].to_numpy(dtype=float) <= order.worst) & (values < UNDEFINED_AIM).all(axis=1)
+    return values[counts]
+
+
 def minimised(values: np.ndarray, order: Ranking) -> np.ndarray:
     """Return the columns of objectives as numbers to minimise, (rows, objectives); no value is the worst."""
     signs: Any = order.minimised([1.0] * values.shape[1])

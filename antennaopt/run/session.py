@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import Interrupted
 from antennaopt.farm.interface import Farm
-from antennaopt.report.front import front_of
+from antennaopt.report.front import front_of, front_values
 from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.ahead import Ahead, Drawer, load_drawing
 from antennaopt.run.continuation import genomes_of
@@ -35,7 +35,7 @@ from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_b
 from antennaopt.run.write_behind import WriteBehind
 from antennaopt.run.yields import FINALISTS, final_yields
 from antennaopt.search import ALL_GOALS_MET
-from antennaopt.search.fronts import Front
+from antennaopt.search.fronts import Front, hypervolume
 from antennaopt.solve.certificate import account, crowned
 from antennaopt.solve.lattices import cell_count
 from antennaopt.solve.outcome import result_object
@@ -274,10 +274,12 @@ class Session:
         found = findings_of(self._folder, summary.best.individual) if summary.best else None
         search, front = self.driver.search, None
         if search.hypervolume is not None and search.reference is not None:
+            rows = front_of(self._folder.path)
+            values = front_values(self._folder, rows)
             front = Front(
-                antennas=len(front_of(self._folder.path)),
-                hypervolume=search.hypervolume,
-                values=tuple(search.front_values()),
+                antennas=len(rows),
+                hypervolume=hypervolume(values, search.reference),
+                values=tuple(map(tuple, values.tolist())),
                 reference=search.reference,
             )
         return replace(summary, origins=origins_of(self._folder), findings=found, front=front)

@@ -113,8 +113,8 @@ class Front:
 
     Attributes:
         antennas: Rows of the run that are on it.
-        hypervolume: Up to `reference`.
-        values: Numbers that are minimised, a tuple an antenna of the last population.
+        hypervolume: Of these rows, up to `reference`; that of the last population is smaller where it has not all.
+        values: Numbers that are minimised, a tuple a row that meets all constraints.
         reference: The point that the hypervolume is measured from.
     """
 

@@ -8,6 +8,7 @@ import io
 import json
 import re
 
+import numpy as np
 import pytest
 from cheap_lens_here import carried_out
 from cheap_study import MemoryStore, driver
@@ -21,6 +22,7 @@ from antennaopt.experiment import Experiment, load_experiment
 from antennaopt.report.goals import goals_line, goals_table
 from antennaopt.run.progress import Lines
 from antennaopt.search import ALGORITHMS, EvolutionSettings, Result, Stop, new_search
+from antennaopt.search.fronts import hypervolume
 from antennaopt.search.objectives import WORST_SHORTFALL_DB, Ranking, build, shortfalls, standings
 from antennaopt.store.run_folder import RunFolder
 
@@ -244,6 +246,19 @@ def test_the_log_has_the_hypervolume_of_each_generation(run):
     volumes = [one["hypervolume"] for one in map(json.loads, lines) if one["event"] == "generation"]
     assert len(volumes) == 6
     assert volumes[-1] > volumes[0] > 0.0
+
+
+def test_the_hypervolume_at_the_end_is_that_of_the_rows_of_the_front(tmp_path):
+    """A population of four cannot hold the front: the last generation's volume is smaller."""
+    goals = [LARGEST, {"metric": "diameter_mm", "aim": "least"}]
+    evolution = {"algorithm": "nsga2", "population": 4, "generations": 16}
+    done = carried_out(tmp_path, objective=goals, evolution=evolution)
+    front = ao.open_run(done.folder).front
+    values = np.stack([-front["aim_0_directivity_dbi"], front["aim_1_diameter_mm"]], axis=1)
+    assert len(front) == done.front.antennas == len(done.front.values) > 4
+    assert done.front.hypervolume == pytest.approx(hypervolume(values, done.front.reference), rel=1e-12)
+    lines = map(json.loads, (done.folder / "logs/run.jsonl").read_text().splitlines())
+    assert done.front.hypervolume > 1.001 * [one["hypervolume"] for one in lines if one["event"] == "generation"][-1]
 
 
 def test_a_run_says_how_its_best_antenna_stands_to_the_constraints(run):
