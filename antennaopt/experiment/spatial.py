@@ -48,8 +48,8 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
     fault = figures_fault(experiment.kind, experiment.figures)
     if fault is not None:
         refuse(fault)
-    if lower == upper:
-        for problem in experiment.kind.faults(upper):
+    for problem in experiment.kind.faults(upper):
+        if lower == upper or problem in experiment.kind.faults(lower):  # the same in words: no value mends it
             refuse(f"antenna.{problem}")
 
 

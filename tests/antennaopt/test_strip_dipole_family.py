@@ -111,3 +111,15 @@ def test_a_port_along_x_wants_metal_on_both_sides():
         yee.solve(whole, yee.layout(whole, [3e9], cell=1e-3), [3e9])
     with pytest.raises(ConfigError, match=r"port\.axis = 'w' is not allowed"):
         yee.LumpedPort(x=0.0, y=0.0, z=(0.0, 1.0), axis="w")
+
+
+@pytest.mark.parametrize("command", [("validate",), ("run", "--dry-run")])
+def test_half_a_reflector_of_a_range_of_dipoles_is_refused_in_one_line(call, tmp_path, command):
+    """`run` measured the antenna for its warnings first, which ended in a KeyError."""
+    (tmp_path / "d.toml").write_text(
+        DIPOLE.replace('length = "47 mm"', 'length = { min = "40 mm", max = "55 mm" }') + SEARCH
+    )
+    name, *options = command
+    goal = 'objective=[{metric="gain_dbi", at_least=7}]'
+    code, _, err = call(name, "d.toml", *options, "--set", "antenna.reflector.height=25 mm", "--set", goal)
+    assert code == 2 and "antenna.reflector has no length; give height, length and width" in err, err
