@@ -34,7 +34,7 @@ class Limits(Table):
     tooth: Length | None = None
     wall: Length | None = None
     tool_radius: Length | None = None
-    overhang: Annotated[float | None, BeforeValidator(_degrees)] = Field(default=None, ge=0.0, lt=90.0)
+    overhang: Annotated[float | None, Strict(), BeforeValidator(_degrees)] = Field(default=None, ge=0.0, lt=90.0)
     monotone: Annotated[bool, Strict()] = False
     repair: Annotated[bool, Strict()] = False
 

@@ -198,6 +198,7 @@ def test_repair_of_a_spline_horn(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
+        ("overhang = true", "limits.overhang = true must be a number"),
         ("", "limits: no limit is set"),
         ("slot = 0.3", "limits.slot = 0.3 "),
         ("slott = '1 mm'", "limits.slott is not a known key; did you mean 'slot'"),
