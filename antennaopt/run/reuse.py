@@ -12,13 +12,14 @@ import hashlib
 import struct
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from antennaopt.farm.arriving import Arriving, Landed, together
 from antennaopt.farm.batches import Job
 from antennaopt.farm.interface import Farm, ForwardingFarm, Known, More
 from antennaopt.solve.arithmetic import arithmetic
@@ -76,7 +77,8 @@ class ReusingFarm(ForwardingFarm):
         self._written = clock()
         self._here: set[bytes] = set()
         self._ready: deque[tuple[str, Outcome]] = deque()
-        self._known = b""
+        self._known = _Beginnings()
+        self._sent: dict[tuple[str, ...], _Beginnings] = {}
 
     @property
     def dropped(self) -> int:
@@ -90,7 +92,7 @@ class ReusingFarm(ForwardingFarm):
         plan: Mapping[str, Any] | None = None,
         known: Known | None = None,
         more: More | None = None,
-    ) -> Iterator[tuple[str, Outcome]]:
+    ) -> Arriving:
         """Set to work on what is not known, then yield each individual's outcome once.
 
         What is solved now is known to the next batch that is sent.
@@ -103,22 +105,22 @@ class ReusingFarm(ForwardingFarm):
         """
         plan = dict(self._plan if plan is None else plan)
         self._look_up = _LookUp(self._family, self._ask(plan))
-        self._known = beginnings(self._recent())
+        self._known = self._beginnings(tuple(self._look_up.contexts))
         self._warn()
         self._frequencies = tuple(plan.get("frequencies", ()))
         self._ready.clear()
-        self._under_way = {}
+        self._under_way: dict[str, _Asked] = {}
         left = self._as_they_come(batches) if isinstance(batches, Iterator) else self._unanswered(batches)
-        solve = partial(self._farm.run, plan=plan, known=lambda: self._known)
+        solve = partial(self._farm.run, plan=plan, known=lambda: self._known.sent())
         if more is None:
-            return self._completed(solve(left))
+            return Arriving(self._completed(solve(left)))
 
         def asked(grain: int) -> list[list[Job]]:
             batches = more(grain)
             return self._unanswered(batches) if batches else []
 
         solve = partial(solve, more=asked)
-        return self._completed(solve(left), lambda: solve(asked(1)))
+        return Arriving(self._completed(solve(left), lambda: solve(asked(1))))
 
     def _as_they_come(self, batches: Iterator[Sequence[Job]]) -> Iterator[list[Job]]:
         """Yield what is not known of the first batch before the others are taken."""
@@ -131,35 +133,30 @@ class ReusingFarm(ForwardingFarm):
 
     def _completed(
         self, outcomes: Iterator[tuple[str, Outcome]], again: Callable[[], Iterator[tuple[str, Outcome]]] | None = None
-    ) -> Iterator[tuple[str, Outcome]]:
-        """Yield each outcome once.
+    ) -> Generator[Landed, None, None]:
+        """Yield each outcome once: those of a reply together, and those that were answered together.
 
         Args:
             outcomes: Of the farm.
             again: Sets it to work once more, on what can be solved now that the last answers were read.
         """
+        replies = together(outcomes)
         try:
             while True:
                 answered = False
                 while self._ready:
                     answered = True
-                    yield self._ready.popleft()
-                landed = next(outcomes, None)
-                if landed is None:
-                    if self._ready:
-                        continue
+                    ready = list(self._ready)
+                    self._ready.clear()
+                    yield ready
+                landed = next(replies, None)
+                if landed is not None:
+                    if received := self._received(landed):
+                        yield received
+                elif not self._ready:
                     if again is None or not answered:
                         return
-                    outcomes = again()
-                    continue
-                individual = landed[0].removesuffix(AGAIN)
-                received = self._received(individual, landed[1])
-                if received is None:
-                    # The cache lost it, or it was another's digest that began in the same way: it is solved after all.
-                    self._farm.submit([[(individual + AGAIN, self._under_way[individual])]])
-                else:
-                    self._under_way.pop(individual, None)
-                    yield individual, received
+                    replies = together(again())
         finally:
             self._write()
 
@@ -169,11 +166,10 @@ class ReusingFarm(ForwardingFarm):
         asked = [list(batch) for batch in batches]
         jobs = [job for batch in asked for job in batch]
         keys = {individual: self._look_up.keys(design) for individual, design in jobs}
-        digests = self._cache.digests_of([key for some in keys.values() for key in some])
-        digests |= {key: digest for key, digest in self._names.items() if key not in digests}
-        wanted = list({*digests.values()} - self._fresh.keys())
-        outcomes = self._cache.find(wanted, self._frequencies) if digests else {}
-        outcomes |= {digest: entry.outcome for digest, entry in self._fresh.items()}
+        wanted = [key for some in keys.values() for key in some]
+        digests = {key: self._names[key] for key in wanted if key in self._names}
+        digests = self._cache.digests_of(wanted) | digests
+        outcomes = self._find({*digests.values()})
         left, ready = [], []
         for individual, design in jobs:
             known = (digests[key] for key in keys[individual] if key in digests)
@@ -184,51 +180,81 @@ class ReusingFarm(ForwardingFarm):
                 ready.append((individual, digest))
         each = (self._clock() - began) / max(len(jobs), 1)
         self._ready += [(one, self._answer(digest, outcomes[digest], each)) for one, digest in ready]
-        self._under_way |= left
+        self._under_way |= {one: _Asked(design, keys[one]) for one, design in left}
         return asked if len(left) == len(jobs) else self._farm.cut(left, self._batch_size)
+
+    def _find(self, digests: set[bytes]) -> dict[bytes, Outcome]:
+        """Return outcomes that wait to be written, or are in the cache, by digest."""
+        found = {digest: self._fresh[digest].outcome for digest in digests if digest in self._fresh}
+        left = list(digests - found.keys())
+        return self._cache.find(left, self._frequencies) | found if left else found
 
     def _answer(self, digest: bytes, outcome: Outcome, seconds: float | None) -> Outcome:
         """Return a known outcome with the account of an antenna that was not solved."""
         self._used.add(digest)
         origin = FROM_CELLS if digest in self._here else FROM_CACHE
-        return outcome.changed(origin=origin, seconds=seconds, stepping_seconds=0.0, worker="cache", attempt=1)
+        about = {"origin": origin, "seconds": seconds, "stepping_seconds": 0.0, "worker": "cache", "attempt": 1}
+        return outcome.changed(**about, batch_seconds=None, figures=None)
 
-    def _received(self, individual: str, outcome: Outcome) -> Outcome | None:
-        """Return the outcome that a worker's reply stands for; None when it has to solve the antenna after all."""
+    def _received(self, landed: Landed) -> Landed:
+        """Return the outcomes that a worker's reply stands for, and have those antennas solved that nothing knows."""
+        known = {
+            bytes.fromhex(one.identity["digest"])
+            for _, one in landed
+            if one.status == KNOWN and one.identity is not None
+        }
+        found = self._find(known) if known else {}
+        received: list[tuple[str, Outcome]] = []
+        lost: list[Job] = []
+        for name, outcome in landed:
+            individual = name.removesuffix(AGAIN)
+            made = self._made(individual, outcome, found)
+            if made is None:
+                # The cache lost it, or it was another's digest that began in the same way: it is solved after all.
+                lost.append((individual + AGAIN, self._under_way[individual].design))
+            else:
+                self._under_way.pop(individual, None)
+                received.append((individual, made))
+        if lost:
+            self._farm.submit([lost])
+        return received
+
+    def _made(self, individual: str, outcome: Outcome, found: Mapping[bytes, Outcome]) -> Outcome | None:
+        """Return the outcome that a worker's word stands for; None when it has to solve the antenna after all.
+
+        Args:
+            individual: Whose.
+            outcome: As the worker sent it.
+            found: What is known, by digest.
+        """
         identity = outcome.identity
         if identity is None:
             return outcome
         outcome = outcome.without("identity")
         digest = bytes.fromhex(identity["digest"])
         if outcome.status == KNOWN:
-            entry = self._fresh.get(digest)
-            found = entry.outcome if entry else self._cache.find([digest], self._frequencies).get(digest)
-            if found is None:
-                self._forget(digest)
+            if digest not in found:
+                self._known.forget(digest)
                 return None
-            self._name(individual, identity, digest)
-            return self._answer(digest, found, outcome.seconds)
-        if outcome.origin != FROM_CELLS and outcome.status in REPEATABLE:
+            outcome = self._answer(digest, found[digest], outcome.seconds)
+        elif outcome.origin != FROM_CELLS and outcome.status in REPEATABLE:
             self._remember(digest, identity, outcome)
         self._name(individual, identity, digest)
         return outcome
 
     def _remember(self, digest: bytes, identity: Mapping[str, str], outcome: Outcome) -> None:
-        kept = outcome.without("batch_seconds", "origin", "figures")
+        about = {"context": identity["context"], "solver": identity["solver"]}
         self._here.add(digest)
-        self._fresh[digest] = Entry(digest=digest, context=identity["context"], solver=identity["solver"], outcome=kept)
-        self._known = _with(self._known, digest)
+        self._fresh[digest] = Entry(digest=digest, outcome=outcome, **about)
+        self._known.add(digest)
         if len(self._fresh) >= WRITE_AFTER or self._clock() - self._written > WRITE_AFTER_S:
             self._write()
 
     def _name(self, individual: str, identity: Mapping[str, str], digest: bytes) -> None:
         """Note which cells a design has."""
-        if individual in self._under_way:
-            self._names[self._look_up.key(identity["context"], self._under_way[individual])] = digest
-
-    def _forget(self, digest: bytes) -> None:
-        known = np.frombuffer(self._known, dtype="<u8")
-        self._known = known[known != np.frombuffer(digest[:8], dtype="<u8")].tobytes()
+        asked = self._under_way.get(individual)
+        if asked is not None:
+            self._names[self._look_up.key_of(asked, identity["context"])] = digest
 
     def _write(self) -> None:
         """Hand what waits to the cache. The names are kept while they wait."""
@@ -242,9 +268,13 @@ class ReusingFarm(ForwardingFarm):
         while self._cache.warnings:
             self._told(self._cache.warnings.pop(0))
 
-    def _recent(self) -> list[bytes]:
-        contexts = self._look_up.contexts
-        return [digest for one in contexts for digest in self._cache.known(one, MOST_SENT // len(contexts))]
+    def _beginnings(self, contexts: tuple[str, ...]) -> _Beginnings:
+        """Return what batches of these contexts take along; the cache is asked once, and again when that is full."""
+        if contexts not in self._sent or self._sent[contexts].is_full:
+            each = MOST_SENT // 2 // len(contexts)
+            recent = [digest for one in contexts for digest in self._cache.known(one, each)]
+            self._sent[contexts] = _Beginnings(beginnings(recent))
+        return self._sent[contexts]
 
     def _ask(self, plan: Mapping[str, Any]) -> list[str]:
         """Return the contexts of the workers on a plan; they are asked once."""
@@ -253,6 +283,13 @@ class ReusingFarm(ForwardingFarm):
             answers = self._ask_workers(arithmetic, plan, self._backend)
             self._contexts[name] = sorted({one.context for one in answers})
         return self._contexts[name]
+
+
+class _Asked(NamedTuple):
+    """A design that is being solved, and its keys, one a context."""
+
+    design: Mapping[str, float]
+    keys: list[bytes]
 
 
 class _LookUp:
@@ -266,17 +303,51 @@ class _LookUp:
         """One key a context."""
         return [self.key(context, design) for context in self.contexts]
 
+    def key_of(self, asked: _Asked, context: str) -> bytes:
+        """Return the key in a context, also in that of a worker that came later."""
+        if context in self.contexts:
+            return asked.keys[self.contexts.index(context)]
+        return self.key(context, asked.design)
+
     def key(self, context: str, design: Mapping[str, float]) -> bytes:
         """Of a design in a context."""
-        about = "\n".join((context, self._family, *design)).encode()
-        values = struct.pack(f"<{len(design)}d", *design.values())
-        return hashlib.sha256(about + values).digest()[:16]
+        hashed = _begun("\n".join((context, self._family, *design))).copy()
+        hashed.update(struct.pack(f"<{len(design)}d", *design.values()))
+        return hashed.digest()[:16]
 
 
-def _with(known: bytes, digest: bytes) -> bytes:
-    """Sorted beginnings with one more; the oldest are not known here, so a full table takes no more."""
-    numbers = np.frombuffer(known, dtype="<u8")
-    one = np.frombuffer(digest[:8], dtype="<u8")
-    if len(numbers) >= MOST_SENT:
-        return known
-    return np.insert(numbers, np.searchsorted(numbers, one), one).tobytes()
+@lru_cache(maxsize=64)
+def _begun(about: str) -> hashlib._Hash:
+    """Return SHA-256 of what all designs of a study share, to be copied."""
+    return hashlib.sha256(about.encode())
+
+
+class _Beginnings:
+    """First eight bytes of digests, sorted, as batches take them along; new ones are sorted in when they are sent."""
+
+    def __init__(self, known: bytes = b"") -> None:
+        self._known, self._new = known, list[bytes]()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another."""
+        return len(self._known) // 8 + len(self._new) >= MOST_SENT
+
+    def add(self, digest: bytes) -> None:
+        """Add one; the oldest are not known here, so a full table takes no more."""
+        if not self.is_full:
+            self._new.append(digest[:8])
+
+    def forget(self, digest: bytes) -> None:
+        """Take one out."""
+        known = np.frombuffer(self.sent(), dtype="<u8")
+        self._known = known[known != np.frombuffer(digest[:8], dtype="<u8")].tobytes()
+
+    def sent(self) -> bytes:
+        """Return all."""
+        if self._new:
+            numbers, new = (np.frombuffer(one, dtype="<u8") for one in (self._known, b"".join(self._new)))
+            new = np.sort(new)
+            self._known = np.insert(numbers, np.searchsorted(numbers, new), new).tobytes()
+            self._new = []
+        return self._known

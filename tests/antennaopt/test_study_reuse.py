@@ -14,6 +14,7 @@ from test_recognition import FAMILY, FIRST, NEARLY, without
 
 from antennaopt.cli.tables import report_lines
 from antennaopt.experiment import Experiment
+from antennaopt.farm.arriving import together
 from antennaopt.farm.farm import SerialFarm, SerialPool
 from antennaopt.farm.interface import Worker
 from antennaopt.run.overlap import Overlap
@@ -325,3 +326,16 @@ def test_refused_designs_go_past_the_cache(tmp_path):
         found = solving(cache, a={**SMALL, "lens.radius": 4e-3}, b=SMALL)
         assert found["a"]["status"] == "infeasible"
         assert sum(one["entries"] for one in cache.totals()) == 1
+
+
+def test_outcomes_of_a_reply_stay_together_and_so_do_those_from_the_cache(tmp_path):
+    """A driver takes them in together, in half the time."""
+    jobs = [("a", FIRST), ("b", LARGE), ("c", SMALL)]
+    with EvaluationCache(tmp_path) as cache:
+        farm = SerialFarm(evaluate, family=FAMILY, plan=planned())
+        reusing = ReusingFarm(farm, cache, family=FAMILY, plan=planned(), backend="cpu")
+        solved = list(together(reusing.run([jobs[:2]])))
+        mixed = list(together(reusing.run([jobs[:1], jobs[1:]])))
+    assert [[name for name, _ in landed] for landed in solved] == [["a", "b"]]
+    assert [[name for name, _ in landed] for landed in mixed] == [["a", "b"], ["c"]]
+    assert [one.origin for landed in mixed for _, one in landed] == ["cells", "cells", None]
