@@ -25,6 +25,7 @@ from antennaopt.solve.device import AS_THE_WORKER
 from antennaopt.solve.figures import planned
 from antennaopt.solve.planes import planes_of
 from antennaopt.store.cache import EvaluationCache, usual_folder
+from antennaopt.store.late_cache import LateCache
 from antennaopt.store.manifest import ExperimentRecord
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import GeneColumn, RunColumns
@@ -163,7 +164,7 @@ class Means:
         folder = usual_folder(self.cache) if experiment.cluster.cache or self.cache else None
         if folder is None or (self.evaluate is not None and self.cache is None):
             return nullcontext()
-        return EvaluationCache(folder)
+        return LateCache(folder)
 
 
 def run(

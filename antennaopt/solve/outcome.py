@@ -215,10 +215,16 @@ class Outcome(Mapping[str, Any]):
         return default if value is None and key != "error" else value
 
     def __iter__(self) -> Iterator[str]:
-        for key in FIELDS:
-            if key == "error" or self.__dict__[key] is not None:
-                yield key
+        for key, _ in self.beside_metrics():
+            yield key
         yield from self.metrics
+
+    def beside_metrics(self) -> Iterator[tuple[str, Any]]:
+        """Yield what is there by key, but for metrics."""
+        values = self.__dict__
+        for key in FIELDS:
+            if key == "error" or values[key] is not None:
+                yield key, values[key]
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -33,16 +33,25 @@ FILE = "evaluations.sqlite"
 MOST_BYTES = 1_000_000_000
 KEPT_WHEN_FULL = 0.9
 PATIENCE_S = 5.0
-PAGE_BYTES = 16_384  # an entry has some 6 kB
+PAGE_BYTES = 8192  # an entry has 5 kB with one frequency, 11 kB with three
 AT_ONCE = 500  # parameters of one statement
 DIGEST_BYTES = 16
+
+FAULTS = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What SQLite raises; the last where its message quotes a damaged table that is no text."""
+
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+OF_ITS_RUN = frozenset({"batch_seconds", "origin", "figures", "identity"})
+"""Keys of an outcome that say nothing of the antenna, and are not kept."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS contexts (number INTEGER PRIMARY KEY, context TEXT UNIQUE NOT NULL, solver TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS entries (
     digest BLOB PRIMARY KEY, context INTEGER NOT NULL, used REAL NOT NULL, check_sum BLOB NOT NULL,
     outcome BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS by_context ON entries (context, used);
+DROP INDEX IF EXISTS by_context;
+CREATE INDEX IF NOT EXISTS by_age ON entries (context, used, digest);
 CREATE TABLE IF NOT EXISTS designs (
     design BLOB PRIMARY KEY, digest BLOB NOT NULL, check_sum BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tallies (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
@@ -57,7 +66,7 @@ class Entry:
         digest: Of its cells and all else that decides the outcome, 16 bytes.
         context: What decides the outcome in addition to the cells, hexadecimal.
         solver: The solver's version.
-        outcome: What came of it; plain data, and arrays of float32.
+        outcome: What came of it; plain data, and arrays of float32. Keys of `OF_ITS_RUN` are not written.
     """
 
     digest: bytes
@@ -147,7 +156,7 @@ class EvaluationCache:
         names = [(design, digest, _check_sum(design, digest)) for design, digest in designs]
         rows, contexts = [], set()
         for one in entries:
-            blob = packed(one.outcome)
+            blob = packed(one.outcome, without=OF_ITS_RUN)
             contexts.add((one.context, one.solver))
             rows.append((one.digest, one.context, now, _check_sum(one.digest, blob), blob))
 
@@ -211,13 +220,16 @@ class EvaluationCache:
     def clear(self) -> int:
         """Remove everything; return how many entries there were."""
         count = self._try(_count, 0)
-        self.close()
+        self._disconnect()
         _remove(self.path)
         self._connection = self._open()
         return count
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
@@ -243,7 +255,7 @@ class EvaluationCache:
                 connection.execute("PRAGMA journal_mode = WAL").fetchall()
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.executescript(SCHEMA)
-            except (OSError, sqlite3.Error) as problem:
+            except FAULTS as problem:
                 self.fault = str(problem)
                 if connection is not None:
                     connection.close()
@@ -272,9 +284,9 @@ class EvaluationCache:
             return otherwise
         try:
             return action(self._connection)
-        except (sqlite3.Error, OSError) as problem:
+        except FAULTS as problem:
             self.fault = str(problem)
-            self.close()
+            self._disconnect()
             if _is_damage(problem):
                 self._replace(problem)
                 self._connection = self._open()
@@ -325,10 +337,8 @@ def _transaction(cache: sqlite3.Connection) -> Iterator[None]:
 
 def _is_damage(problem: Exception) -> bool:
     """Whether a file is no database any more; one that is locked, full or not ours is left alone."""
-    return type(problem) is sqlite3.DatabaseError or getattr(problem, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-    )
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    return type(problem) in (sqlite3.DatabaseError, UnicodeDecodeError) or code in DAMAGED
 
 
 def _remove(path: Path) -> None:

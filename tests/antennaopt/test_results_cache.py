@@ -14,6 +14,9 @@ from waiting import SAFETY_S, wait_until
 from antennaopt.solve.cuts import CUTS, amplitudes
 from antennaopt.store import cache as module
 from antennaopt.store.cache import Entry, EvaluationCache, usual_folder
+from antennaopt.store.late_cache import MOST_WAITING, LateCache
+
+KINDS = pytest.mark.parametrize("kind", [EvaluationCache, LateCache])
 
 
 def outcome(number):
@@ -40,10 +43,11 @@ def same(one, other):
         )
 
 
-def test_what_comes_out_is_what_went_in_to_the_bit(tmp_path):
-    with EvaluationCache(tmp_path) as cache:
+@KINDS
+def test_what_comes_out_is_what_went_in_to_the_bit(tmp_path, kind):
+    with kind(tmp_path) as cache:
         cache.add([entry(number) for number in range(700)], [(digest(9000 + n), digest(n)) for n in range(700)])
-    with EvaluationCache(tmp_path) as cache:
+    with kind(tmp_path) as cache:
         found = cache.find([digest(number) for number in (*range(690, 710), 5)])
         assert len(found) == 11
         for key, one in found.items():
@@ -65,10 +69,11 @@ def test_known_digests_are_of_one_context_and_the_last_used_come_first(tmp_path,
         assert cache.known("nobody", 9) == []
 
 
+@KINDS
 @pytest.mark.parametrize("seed", range(12))
-def test_flipped_bytes_are_found_and_never_believed(tmp_path, seed):
+def test_flipped_bytes_are_found_and_never_believed(tmp_path, kind, seed):
     """A hundred bytes anywhere in a file of some 400 kB: whatever is still found is as it was, or nothing is."""
-    with EvaluationCache(tmp_path) as cache:
+    with kind(tmp_path) as cache:
         cache.add([entry(number) for number in range(60)], [(digest(9000 + n), digest(n)) for n in range(60)])
     path = tmp_path / module.FILE
     raw = bytearray(path.read_bytes())
@@ -76,30 +81,32 @@ def test_flipped_bytes_are_found_and_never_believed(tmp_path, seed):
     for _ in range(100):
         raw[draw.randrange(len(raw))] ^= 1 << draw.randrange(8)
     path.write_bytes(raw)
-    with EvaluationCache(tmp_path) as cache:
+    with kind(tmp_path) as cache:
         aliases = cache.digests_of([digest(9000 + number) for number in range(60)])
         assert all(int.from_bytes(key, "big") - 9000 == int.from_bytes(one, "big") for key, one in aliases.items())
         for key, one in cache.find([digest(number) for number in range(60)]).items():
             same(one, outcome(int.from_bytes(key, "big")))
         cache.add([entry(100)])
-    with EvaluationCache(tmp_path) as cache:
+    with kind(tmp_path) as cache:
         cache.add([entry(101)])
         same(cache.find([digest(101)]).get(digest(101), outcome(101)), outcome(101))
 
 
+@KINDS
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 500, b"SQLite format 3\x00" + bytes(2000)])
-def test_a_file_that_is_no_cache_is_replaced(tmp_path, content):
+def test_a_file_that_is_no_cache_is_replaced(tmp_path, kind, content):
     (tmp_path / module.FILE).write_bytes(content)
-    with EvaluationCache(tmp_path) as cache:
+    with kind(tmp_path) as cache:
         cache.add([entry(1)])
         assert cache.find([digest(1)])
-    with EvaluationCache(tmp_path) as cache:
+    with kind(tmp_path) as cache:
         assert cache.find([digest(1)])
 
 
-def test_a_folder_that_cannot_be_used_is_as_good_as_an_empty_cache(tmp_path):
+@KINDS
+def test_a_folder_that_cannot_be_used_is_as_good_as_an_empty_cache(tmp_path, kind):
     (tmp_path / "file").write_text("")
-    cache = EvaluationCache(tmp_path / "file" / "below")
+    cache = kind(tmp_path / "file" / "below")
     assert cache.fault
     cache.add([entry(1)])
     assert (cache.find([digest(1)]), cache.totals(), cache.size, cache.prune(older_than_s=0)) == ({}, [], 0, 0)
@@ -207,3 +214,49 @@ def test_where_it_is(tmp_path, monkeypatch):
     monkeypatch.setenv("ANTENNAOPT_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert usual_folder() == tmp_path / "antennaopt"
+
+
+def test_what_waits_to_be_written_is_found_and_is_on_the_disk_once_the_cache_is_closed(tmp_path):
+    names = [(digest(9001), digest(1))]
+    with EvaluationCache(tmp_path) as other, LateCache(tmp_path) as late:
+        other._connection.execute("BEGIN IMMEDIATE")  # the thread cannot write
+        late.add([entry(1)], names)
+        same(late.find([digest(1), digest(2)])[digest(1)], outcome(1))
+        assert late.digests_of([digest(9001)]) == dict(names)
+        assert other.find([digest(1)]) == {}
+        other._connection.execute("COMMIT")
+    with EvaluationCache(tmp_path) as cache:
+        assert cache.find([digest(1)]) and cache.digests_of([digest(9001)]) == dict(names)
+        assert late.warnings == []
+
+
+def test_a_search_waits_for_the_disk_where_much_is_not_written(tmp_path):
+    with LateCache(tmp_path) as late:
+        for number in range(5 * MOST_WAITING):
+            late.add([entry(number)])
+            assert len(late._writing) <= MOST_WAITING
+        assert len(late.find([digest(number) for number in range(5 * MOST_WAITING)])) == 5 * MOST_WAITING
+
+
+def test_the_thread_writes_into_the_file_that_replaced_a_damaged_one(tmp_path):
+    with LateCache(tmp_path) as late:
+        late.add([entry(1)])
+        late._writing[0].done.result()
+        late._connection.close()
+        late._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        (tmp_path / module.FILE).write_bytes(b"no database")
+        late._replace(sqlite3.DatabaseError("malformed"))
+        late.add([entry(2)])
+    with EvaluationCache(tmp_path) as cache:
+        assert list(cache.find([digest(1), digest(2)])) == [digest(2)]
+
+
+def test_what_the_thread_cannot_write_is_told(tmp_path, monkeypatch):
+    with EvaluationCache(tmp_path) as other, LateCache(tmp_path) as late:
+        monkeypatch.setattr(module, "PATIENCE_S", 0.01)
+        other._connection.execute("BEGIN IMMEDIATE")
+        late.add([entry(1)])
+        late._writing[0].done.result()
+        other._connection.execute("ROLLBACK")
+        (line,) = late.warnings
+        assert "locked" in line

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from run_examples import COLUMNS, row, solved
-from test_results_cache import digest, entry, outcome
+from test_results_cache import digest, entry, outcome, same
 
 from antennaopt.cli import main
+from antennaopt.farm.replies import pack_outcomes, unpack_outcomes
 from antennaopt.solve.outcome import fault_of
 from antennaopt.store import cache as module
 from antennaopt.store.cache import EvaluationCache, _check_sum
-from antennaopt.store.packing import packed
+from antennaopt.store.packing import packed, unpacked
 from antennaopt.store.rows import pattern_table
 from antennaopt.store.schema import patterns_schema
 
@@ -125,6 +126,15 @@ def test_an_entry_that_no_solver_wrote_is_dropped_and_counted(tmp_path, blob):
         assert cache.damaged == 1, "it is gone"
     with EvaluationCache(tmp_path) as cache:
         assert (cache.damaged, cache.dropped, sum(one["entries"] for one in cache.totals())) == (0, 1, 1)
+
+
+def test_an_outcome_of_a_batch_is_packed_as_it_would_be_alone():
+    sent = [outcome(number) | {"gain_dbi": [float(number), 2.0], "hpbw_e_deg": [None, 7.0]} for number in range(3)]
+    batch = unpack_outcomes(pack_outcomes(sent), worker="0", attempt=1)
+    assert all(one.metrics.columns is one.sent[0].metrics and one.metrics.others for one in batch)
+    for one in (*batch, batch[1].without("worker"), batch[2].changed(steps=7)):
+        assert packed(one) == packed(dict(one.items()))
+        same(unpacked(packed(one)), dict(one.items()))
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -1,0 +1,88 @@
+"""The evaluation cache of a run: a thread writes its entries while the search goes on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from antennaopt.solve.outcome import Outcome
+from antennaopt.store.cache import MOST_BYTES, Entry, EvaluationCache
+
+MOST_WAITING = 8
+"""Calls of `add` that wait to be written, at most; the next one waits for the first of them."""
+
+
+class _Write(NamedTuple):
+    """What the thread writes, or has written.
+
+    Attributes:
+        done: When it is on the disk.
+        entries: By digest.
+        names: Digests by the key of a design.
+    """
+
+    done: Future[None]
+    entries: dict[bytes, Entry]
+    names: dict[bytes, bytes]
+
+
+class LateCache(EvaluationCache):
+    """An evaluation cache that does not wait for the disk; what waits to be written is found like all else.
+
+    The thread has a connection of its own: a reader is not kept by a transaction under way.
+    """
+
+    def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
+        """Open the cache of a folder, as `EvaluationCache` does."""
+        self._is_new = False
+        super().__init__(folder, most_bytes=most_bytes)
+        self._folder = folder
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="evaluation-cache")
+        self._writing: deque[_Write] = deque()
+        self._written: EvaluationCache | None = None
+
+    def find(self, digests: Sequence[bytes], frequencies: Sequence[float] = ()) -> dict[bytes, Outcome]:  # noqa: D102
+        waiting = {one: write.entries[one] for write in self._writing for one in digests if one in write.entries}
+        left = [one for one in digests if one not in waiting]
+        return super().find(left, frequencies) | {digest: one.outcome for digest, one in waiting.items()}
+
+    def digests_of(self, designs: Sequence[bytes]) -> dict[bytes, bytes]:  # noqa: D102
+        waiting = {one: write.names[one] for write in self._writing for one in designs if one in write.names}
+        return super().digests_of(designs) | waiting
+
+    def add(
+        self, entries: Iterable[Entry], designs: Iterable[tuple[bytes, bytes]] = (), used: Iterable[bytes] = ()
+    ) -> None:
+        """Have entries written, see `EvaluationCache.add`; waits only where much else still waits."""
+        if self._connection is None:
+            return
+        while self._writing and (self._writing[0].done.done() or len(self._writing) >= MOST_WAITING):
+            self._writing.popleft().done.result()
+        made, names, again = {one.digest: one for one in entries}, dict(designs), list(used)
+        self._writing.append(_Write(self._thread.submit(self._write, made, names, again), made, names))
+
+    def close(self) -> None:
+        """Write what waits and close the file; a second call does nothing."""
+        self._thread.shutdown()
+        self._writing.clear()
+        if self._written is not None:
+            self._written.close()
+        super().close()
+
+    def _write(self, entries: dict[bytes, Entry], names: dict[bytes, bytes], used: list[bytes]) -> None:
+        """In the thread: write what one call of `add` was given."""
+        if self._written is None or self._is_new:
+            self._is_new = False
+            if self._written is not None:
+                self._written.close()
+            self._written = EvaluationCache(self._folder, most_bytes=self._most_bytes)
+            self.warnings += self._written.warnings
+            self._written.warnings = self.warnings  # people are told by whoever reads these
+        self._written.add(entries.values(), names.items(), used)
+
+    def _replace(self, problem: Exception) -> None:
+        super()._replace(problem)
+        self._is_new = True
