@@ -48,31 +48,50 @@ def digests(media: Media, context: bytes) -> list[bytes]:
         Thorup, High speed hashing for integers and strings (2015), arXiv:1504.06804, section 3.
     """
     parts = [getattr(media, part.name) for part in fields(media)]
-    planes = [plane for part in parts if part is not None for plane in _planes(part)]
-    xp = library(planes[0])
-    sums = on_host(xp.concatenate([_sums(plane) for plane in planes], axis=1))
+    found = [_sums(part) for part in parts if part is not None]
+    sums = on_host(library(found[0]).concatenate(found, axis=1))
     return [hashlib.sha256(context + row.tobytes()).digest()[:16] for row in np.ascontiguousarray(sums)]
 
 
-def _planes(part: Any) -> list[Any]:
-    """A medium's components, each (batch, nz, nr)."""
-    return [part] if part.ndim == 3 else [part[:, component] for component in range(part.shape[1])]
+def _sums(part: Any) -> Any:
+    """Return sums of each antenna's planes of a part, (batch, ...) of which the last two axes are a plane.
 
+    What all antennas share is looked at once.
 
-def _sums(plane: Any) -> Any:
-    """The sums of each antenna's cells, (batch, SUMS), uint64; what all antennas share is looked at once."""
-    xp, batch = library(plane), plane.shape[0]
-    if batch > 1 and plane.strides[0] == 0:
-        return xp.broadcast_to(_sums(plane[:1]), (batch, SUMS))
-    words = plane.shape[1] * plane.shape[2] * plane.dtype.itemsize // 4
+    Returns:
+        All sums of a plane, then the next plane's, (batch, planes * SUMS), uint64.
+    """
+    xp, batch = library(part), part.shape[0]
+    if batch > 1 and part.strides[0] == 0:
+        one = _sums(part[:1])
+        return xp.broadcast_to(one, (batch, one.shape[1]))
+    words = part.shape[-2] * part.shape[-1] * part.dtype.itemsize // 4
+    planes = part[0].size * part.dtype.itemsize // 4 // words
     weights = _weights(xp, words)
-    found = xp.empty((batch, SUMS), dtype=np.uint64)
-    together = max(_BYTES_AT_A_TIME // (8 * words), 1)
-    for first in range(0, batch, together):
-        some = xp.ascontiguousarray(plane[first : first + together]).view(np.uint32).reshape(-1, words)
+    found = xp.empty((batch, planes, SUMS), dtype=np.uint64)
+    at_once = batch if xp is not np and part.flags.c_contiguous else max(_BYTES_AT_A_TIME // (8 * words * planes), 1)
+    for first in range(0, batch, at_once):
+        some = xp.ascontiguousarray(part[first : first + at_once]).view(np.uint32).reshape(-1, planes, words)
         for at in range(SUMS):
-            found[first : first + together, at] = (some * weights[at]).sum(axis=1)
-    return found
+            found[first : first + at_once, :, at] = _weighted(xp, some, weights[at])
+    return found.reshape(batch, -1)
+
+
+def _weighted(xp: Any, words: Any, weights: Any) -> Any:
+    """Return sums along the last axis, each word times its weight, modulo 2^64.
+
+    A device multiplies and sums in one launch: each launch waits for its turn between those that step other antennas.
+    """
+    if xp is np:
+        return (words * weights).sum(axis=-1)
+    return _one_launch(xp)(words, weights, axis=words.ndim - 1)
+
+
+@lru_cache(maxsize=1)
+def _one_launch(xp: Any) -> Any:
+    return xp.ReductionKernel(
+        "uint32 word, uint64 weight", "uint64 sum", "word * weight", "a + b", "sum = a", "0", "weighted_sum"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -21,6 +21,8 @@ from antennaopt.bench.problems import full_problem
 from antennaopt.bench.support import self_test
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
+from antennaopt.solve.recognition import digests
+from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.problem import Problem, Records
 from fdtd.backends import cuda, reference
 from fdtd.backends.cuda.device import CudaDevice
@@ -170,3 +172,19 @@ def test_feeds_of_their_own(cuda_device: CudaDevice) -> None:
         assert one["directivity_dbi"] == pytest.approx(other["directivity_dbi"], abs=1e-4)
     (alone,) = evaluate("conical_horn", horns[1:2], made, backend="cuda")
     assert alone["s11"] == there[1]["s11"] and np.array_equal(alone["e_plane"], there[1]["e_plane"])
+
+
+def test_cells_on_a_device_have_the_digests_that_they_have_on_a_host() -> None:
+    """Else an antenna that was solved before would not be recognised; planes of a whole batch, shared ones, none."""
+    cupy = pytest.importorskip("cupy")
+    draw = np.random.default_rng(5)
+    alone, shared = draw.random((2, 6, 3, 40, 61))
+    parts = {"permittivity": alone, "conductivity": alone[:, ::-1], "open_length": shared[:1], "open_area": shared}
+    for coupling in (None, draw.random((6, 40, 61)).astype(np.float32)):
+        arrays = {**parts, "coupling": coupling}
+        found = []
+        for xp in (np, cupy):
+            made = {name: None if one is None else xp.asarray(one) for name, one in arrays.items()}
+            made["open_length"] = xp.broadcast_to(made["open_length"], alone.shape)
+            found.append(digests(Media(**made), b"context"))
+        assert found[0] == found[1]
