@@ -175,7 +175,7 @@ def _noting(folder: str) -> Iterator[_Sampler]:
 
 
 def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progress | None = None) -> dict[str, Any]:
-    """Carry a study out, report included, without the evaluation cache; say where its time went.
+    """Carry a study out, report included, with an evaluation cache of its own; say where its time went.
 
     Generations from the second on count as the search: the first one compiles what is not compiled yet.
 
@@ -205,7 +205,7 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
             "plan": plan,
             "evaluate": evaluate,
             "backend": backend,
-            "cache": "off",
+            "cache": str(Path(root) / "cache"),
             "rehearse": True,
         }
         with _noting(str(stages)) as sampler:
