@@ -156,8 +156,10 @@ def fast_device() -> str:
     ]
     lines += [
         [
-            f"{patches[0]['antennas']:,} patches evolved, with report, the whole command, on two machines",
-            " and ".join(f"{row['wall_seconds']:.0f} s" for row in patches),
+            f"{patches[0]['antennas']:,} patches evolved, with certificates and report, the whole command",
+            " and ".join(
+                f"{row['wall_seconds']:.0f} s, stepping for {row['stepping_fraction']:.0%}" for row in patches
+            ),
             f"`{patches[0]['command']}`",
         ],
     ]
@@ -238,10 +240,24 @@ def split_table() -> str:
         lines += [[f"search, {name}: {what}", "", percent(share)] for what, share in row[part].items() if share > 0.005]
     rate, kernel = row["cell_steps_per_s"], row["kernel_cell_steps_per_s"]
     rates = ", ".join(f"{one['antennas_per_s']:.0f}" for one in runs)
-    lines.append([f"antennas/s of the {len(runs)} runs whose medians these are", rates, ""])
+    these = "run" if len(runs) == 1 else f"{len(runs)} runs whose medians these are"
+    lines.append([f"antennas/s of the {these}", rates, ""])
     lines.append([f"rate while stepping; `{row['kernel_scheme']}` alone on this lattice {giga(kernel)} G",
                   f"{giga(rate)} G", ""])  # fmt: skip
     return table([f"commit {row['commit'][:7]}", "", "share"], lines)
+
+
+def cache_table() -> str:
+    """Return antennas/s with the evaluation cache and without it, each run of a call."""
+    found: dict[tuple[str, int, int], dict[str, list[str]]] = {}
+    for row in rows("h200/evaluation_cache"):
+        one = found.setdefault((row["commit"], row["workers"], row["population"]), {})
+        one.setdefault(row["cache"], []).append(f"{row['antennas_per_s']:,.0f}")
+    lines = [
+        [commit, str(workers), f"{population:,}", ", ".join(one["off"]), ", ".join(one["on"])]
+        for (commit, workers, population), one in found.items()
+    ]
+    return table(["commit", "devices", "antennas a generation", "without", "with the cache"], lines)
 
 
 def first_run_table() -> str:
@@ -364,6 +380,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "whole antennas"): whole_antennas,
     (PAGE, "study"): study_table,
     (PAGE, "split"): split_table,
+    (PAGE, "evaluation cache"): cache_table,
     (PAGE, "long step"): partial(whole_studies, "h100/study_long_step"),
     (PAGE, "ordered"): partial(whole_studies, "h100/study_ordered"),
     (PAGE, "gaps"): gaps_table,
