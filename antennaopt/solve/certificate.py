@@ -278,8 +278,18 @@ def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
     if mode == "strict" and not is_trusted(certificates[winner]):
         number = len(certificates)
         none = f"none of the {number} best is trusted" if number > 1 else "the only antenna is not trusted"
-        return f"{none}; the best by fitness is kept: {said}"
+        return f"{none}; the best by fitness is kept: {said}{_remedy(certificates[winner])}"
     return said
+
+
+def _remedy(certificate: Mapping[str, Any]) -> str:
+    """Return what to do about an antenna that is not trusted, as the rest of a line."""
+    names = failed(certificate)
+    if "decay" in names:
+        return "; raise solver.decay_db or solver.max_steps"
+    if any(name.startswith("mesh") for name in names):
+        return "; go by its figures with half the cell, `halved` in best/certificates.json"
+    return ""
 
 
 def _verdict(certificate: Mapping[str, Any]) -> str:

@@ -144,6 +144,7 @@ def test_where_none_is_trusted_the_best_is_kept_and_that_is_said(start, hall):
     assert summary.best.individual == next(iter(hall))
     says = f"none of the 10 best is trusted; the best by fitness is kept: {summary.best.individual} is doubtful"
     assert summary.certificate.startswith(says)
+    assert summary.certificate.endswith("; go by its figures with half the cell, `halved` in best/certificates.json")
     result = json.loads((summary.folder / "best" / "result.json").read_text())
     assert result["certificate"]["verdict"] == "doubtful"
     assert "none of the 10 best is trusted" in summary.report.read_text()
@@ -355,3 +356,5 @@ def test_who_is_crowned():
     assert crowned({"a": bad, "b": bad, "c": good}, "report") == "a"
     assert "so is the one after it" in account({"a": bad, "b": bad, "c": good}, "strict")
     assert "so are the 2 after it" in account({"a": bad, "b": bad, "c": bad, "d": good}, "strict")
+    early = {**bad, "decay": {"passed": False, "figure": -30.0, "limit": -50.0, "what": "energy"}}
+    assert account({"a": early}, "strict").endswith("; raise solver.decay_db or solver.max_steps")
