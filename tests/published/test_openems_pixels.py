@@ -1,6 +1,7 @@
 """The winner of `experiments/dual_band_pixels.toml` in openEMS, a program of its own, on lines twice as fine.
 
-The antenna is solved as the search solved it. openEMS steps its own code on lines with half the cells at edges and
+The antenna is of an earlier search of seed 4, whose probe had no radius and which stopped early; it is solved as that
+search solved it. openEMS steps its own code on lines with half the cells at edges and
 between them, so that errors of the search's mesh show too. Resonances, where |S11| is least in each band, may be 1 %
 apart. The substrate has no loss here, which openEMS would need a conductivity for.
 
@@ -51,7 +52,7 @@ def test_openems_finds_the_resonances_of_the_best_pixels(measured: Callable[...,
     experiment = load_experiment(file)
     genes = {f"pixels.metal.{place}": float(one) for place, one in enumerate(METAL)}
     genes |= {"pixels.length": LENGTH, "pixels.width": WIDTH, "feed.offset": OFFSET}
-    design = experiment.design(genes) | {"substrate.loss_tangent": 0.0}
+    design = experiment.design(genes) | {"substrate.loss_tangent": 0.0, "feed.radius": 0.0}
     plan = plan_for(experiment)
     scenes, grids = [], []
     for one in (YeePlan.from_dict(plan), YeePlan.from_dict(halved_plan(experiment, plan))):
