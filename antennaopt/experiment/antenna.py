@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -338,9 +338,13 @@ def _grid(value: Any) -> Any:
     return value
 
 
+def middle_of(frequencies: Sequence[float]) -> float:
+    """Return the middle one, which is the design frequency where none is given; of two the higher one."""
+    return sorted(frequencies)[len(frequencies) // 2]
+
+
 def _middle(data: dict[str, Any]) -> float:
-    frequencies = sorted(data["frequencies"])
-    return frequencies[len(frequencies) // 2]
+    return middle_of(data["frequencies"])
 
 
 def _cells(data: dict[str, Any]) -> float | None:

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.automatic import by_genes, by_objectives, is_automatic, reason, with_algorithm
+from antennaopt.experiment.changes import with_changes
 from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
@@ -187,16 +188,13 @@ class Experiment(Table):
         """Return this experiment with other entries, checked again.
 
         Args:
-            changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`.
+            changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`. Other
+                frequencies have their own middle as the design frequency, where the old one was in the middle.
 
         Raises:
             ConfigurationError: One line, the first fault.
         """
-        data = self.resolved()
-        for name, change in changes.items():
-            both = isinstance(change, Mapping) and isinstance(data.get(name), Mapping)
-            data[name] = {**data[name], **change} if both else change
-        return self.from_resolved(data)
+        return self.from_resolved(with_changes(self, changes))
 
     @property
     def family(self) -> str:

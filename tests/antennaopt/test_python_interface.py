@@ -176,3 +176,19 @@ def test_other_folders_and_antennas_without_ranges_are_refused(horn, tmp_path):
         ao.open_run(tmp_path)
     with pytest.raises(ao.ConfigurationError, match="nothing to optimise"):
         ao.optimise(horn)
+
+
+def test_changed_entries_count_as_in_the_file(horn):
+    """Another band kept the old design frequency, and names that are no entry changed nothing."""
+    antenna = ao.load(horn)
+    moved = antenna.changed(solver={"frequencies": [26e9, 27e9]}).experiment.solver
+    assert moved.design_frequency == ao.load(horn).changed(solver={"frequencies": [27e9]}).frequencies[0] == 27e9
+    given = antenna.changed(solver={"design_frequency": 29e9}).changed(solver={"frequencies": [26e9, 27e9]})
+    assert given.experiment.solver.design_frequency == 29e9
+    finer = antenna.changed(solver={"cells_per_wavelength": 25}).experiment.solver
+    assert (finer.cell, finer.cells_per_wavelength) == (None, 25)
+    assert antenna.changed(solver={"cell": 0.3e-3}).experiment.solver.cell == 0.3e-3
+    (goal,) = antenna.changed(objective=[{"metric": "gain_dbi", "at_least": 12}]).experiment.objectives
+    assert goal.at_least == 12
+    with pytest.raises(ao.ConfigurationError, match="frequencies is not a known key"):
+        antenna.changed(frequencies=[26e9])

@@ -1,0 +1,52 @@
+"""The table of an experiment with other entries, from its resolved one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from antennaopt.errors import ConfigurationError
+from antennaopt.experiment.antenna import middle_of
+from antennaopt.experiment.fields import unknown_key
+
+if TYPE_CHECKING:
+    from antennaopt.experiment.experiment import Experiment
+
+CELLS = ("cell", "cells_per_wavelength")
+"""Entries of [solver] that exclude each other: one that is given takes the place of the other."""
+
+
+def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the resolved table of an experiment with other entries, not checked yet.
+
+    Args:
+        experiment: Whose table it is.
+        changes: Entries by their names in the file, SI; of a table the entries that are to differ.
+
+    Raises:
+        ConfigurationError: A name is no entry of a file.
+    """
+    fields = type(experiment).model_fields
+    names = {field.alias or name: name for name, field in fields.items()}
+    data = experiment.resolved()
+    for given, change in changes.items():
+        if given not in fields and given not in names:
+            raise ConfigurationError(f"{given} {unknown_key(given, list(names))}")
+        name = names.get(given, given)
+        old = data.get(name)
+        if isinstance(change, Mapping) and isinstance(old, Mapping):
+            data[name] = {**(_freed(experiment, change) if name == "solver" else old), **change}
+        else:
+            data[name] = change
+    return data
+
+
+def _freed(experiment: Experiment, change: Mapping[str, Any]) -> dict[str, Any]:
+    """Return [solver] without what a change replaces: the other size of cells, a design frequency by default."""
+    solver = experiment.solver
+    table = experiment.resolved()["solver"]
+    if sum(change.get(name) is not None for name in CELLS) == 1:
+        table |= dict.fromkeys(CELLS)
+    if "frequencies" in change and solver.design_frequency == middle_of(solver.frequencies):
+        del table["design_frequency"]
+    return table
