@@ -51,10 +51,13 @@ KEPT = {"all": 0, "by need": 1}
 SLABS = ("resident", "trapezoidal")  # schemes with coefficients on chip for all steps of a launch
 
 
-def problem_of(name: str, cell: float) -> Problem:
-    """Return random antennas of an experiment, as a search would step them, for as many steps as are timed."""
+def problem_of(name: str, cell: float, *settings: str) -> Problem:
+    """Return random antennas of an experiment, as a search would step them, for as many steps as are timed.
+
+    Cells are in mm; `settings` are further ones of the file, as `--set` takes them.
+    """
     experiment = load_experiment(
-        Path(__file__).parents[1] / "experiments" / f"{name}.toml", [f'solver.cell="{cell} mm"']
+        Path(__file__).parents[1] / "experiments" / f"{name}.toml", [f'solver.cell="{cell} mm"', *settings]
     )
     solver, rng = SolverPlan.from_dict(plan_for(experiment)), np.random.default_rng(3)
     designs: list[dict[str, float]] = []

@@ -74,6 +74,24 @@ def wide_table() -> str:
     return table(["cells", "lenses", *heads, "segments", "blocks a tile", "steps a launch"], lines)
 
 
+def narrow() -> str:
+    """Return rates of lattices of up to 128 columns: `wavefront`, `resident` in at most twelve warps, and as it is."""
+    found: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows("h200/narrow"):
+        kind = {"{}": row["scheme"], "{'warps': 12}": "before"}.get(str(row["plan"]))
+        if kind and not row["without"]:
+            found.setdefault((row["lattice"].replace("ten_thousand", "`ten_thousand`"), cells(row)), {})[kind] = row
+    lines = []
+    for (name, shape), rates in found.items():
+        shown = []
+        for kind in ("wavefront", "before", "resident"):
+            text = giga(rates[kind]["cell_steps_per_s"])
+            shown.append(f"**{text}**" if rates[kind]["chosen"] else text)
+        lines.append([name, shape, *shown, str(rates["resident"]["cluster"]), str(rates["resident"]["at_once"])])
+    heads = ["`wavefront`", "`resident`, twelve warps at most", "`resident`, now"]
+    return table(["antennas", "cells", *heads, "blocks", "antennas at a time"], lines)
+
+
 def metal_table() -> str:
     """Return rates of random antennas with metal, by scheme and by the coefficients that rows keep on chip."""
     columns = {

@@ -23,7 +23,7 @@ from farm_tables import (
     whole_studies,
     workers_table,
 )
-from kernel_tables import by_lattice, by_scheme, kernels, metal_table, parts_table, planar_table, wide_table
+from kernel_tables import by_lattice, by_scheme, kernels, metal_table, narrow, parts_table, planar_table, wide_table
 from space_tables import cavity_table, others_table, space_table, tuning_table
 from stored_rows import Row, cells, giga, percent, read, rows
 from validation_tables import table
@@ -375,6 +375,7 @@ BLOCKS: dict[tuple[Path, str], Callable[[], str]] = {
     (PAGE, "ten thousand"): best_table,
     (PAGE, "schemes"): by_scheme,
     (PAGE, "schemes by lattice"): by_lattice,
+    (PAGE, "narrow lattices"): narrow,
     (PAGE, "wide lattices"): wide_table,
     (PAGE, "metal"): metal_table,
     (PAGE, "whole antennas"): whole_antennas,

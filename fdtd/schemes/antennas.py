@@ -24,8 +24,10 @@ from fdtd.stencils import BOR, Stencil
 _BYTES = {"float32": 4, "float64": 8}
 _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
-# Of a cluster of up to eight blocks, and of more (two lattices; few of their blocks hold layers), by warps of a block.
-_STEP_SECONDS = {8: (3.0e-6, 2.0e-6), 12: (2.6e-6, 2.6e-6)}
+# Of a cluster of up to eight blocks, and of more (few of their blocks hold layers), by pieces and rows a lane.
+_STEP_SECONDS = {(1, 2): (2.0e-6, 1.9e-6), (1, 4): (3.0e-6, 2.0e-6)}
+_STEP_SECONDS_OF_OTHERS = (2.6e-6, 2.6e-6)
+_WARPS_IN_METAL = 12  # of a block of `resident`: more leave too few registers to look up which coefficients a row has
 # What metal other than the feed leaves of the paces, which are those of lenses (decision record 0074); of that of the
 # wavefront by pieces a lane.
 _WAVES_IN_METAL, _RESIDENT_IN_METAL, _TILES_IN_METAL = (1.0, 0.5, 0.5), 0.8, 0.75
@@ -229,7 +231,8 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
 
 def _resident(target: _Target, **tuning: Any) -> Scheme:
     """Plan a cluster an antenna: all steps up to the next look in one launch."""
-    made = resident.plan(target.work, **tuning)
+    metal = {"warps": _WARPS_IN_METAL} if target.problem.metal else {}
+    made = resident.plan(target.work, **metal | tuning)
     at_once = clusters_at_once(target.limits.multiprocessors, made.cluster)
 
     def launches(batch: int, step: int, end: int) -> Iterator[Launch]:
@@ -238,7 +241,8 @@ def _resident(target: _Target, **tuning: Any) -> Scheme:
             shared=made.shared_bytes, cluster=made.cluster,
         )  # fmt: skip
 
-    seconds = _STEP_SECONDS[8 if made.march.threads <= 256 else 12][made.cluster > 8]
+    shape = max(made.march.cells * made.march.size // _PIECE, 1), made.march.rows
+    seconds = _STEP_SECONDS.get(shape, _STEP_SECONDS_OF_OTHERS)[made.cluster > 8]
     pace = at_once * target.problem.grid.cells / seconds
     pace *= _RESIDENT_IN_METAL if target.problem.metal else 1.0
     scheme = target.scheme("resident/kernel.cu", made, launches, pace, at_once=at_once, records=True)

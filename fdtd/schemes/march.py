@@ -9,7 +9,8 @@ from fdtd.errors import Unsuitable
 
 _LANES = 32
 SIDE = 4  # lanes whose coefficients and axial memories lie together
-_STRIP_ROWS = {4: 6, 8: 4}  # rows of the radial layer that a lane's registers can hold, by bytes of a number
+MOST_STRIP_ROWS = {4: 6, 8: 4}
+"""Rows of the radial layer that a lane's registers can hold, by bytes of a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +107,9 @@ class MarchedPlan:
         return self.march.macros | {"CLUSTER": self.cluster, "SHARED_BYTES": self.shared_bytes}
 
 
-def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4) -> MarchPlan:
+def strips(
+    *, cells: int, rows: int, warps: int, layer: int, size: int, most: int = 4, strip_rows: int | None = None
+) -> MarchPlan:
     """Put strips of the radial layer beside patches, in at most `most` warps.
 
     Whole strips end where the block ends and where patches end, so that a patch has to do with one strip only. A row
@@ -119,18 +122,19 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: in
         layer: Columns of the radial layer.
         size: Bytes of a number.
         most: Warps for strips.
+        strip_rows: Most rows a lane of a strip; what registers hold if None.
 
     Raises:
         Unsuitable: The layer is wider than a warp, or needs more warps or registers.
     """
     if layer > _LANES:
         raise Unsuitable(f"strips hold radial layers of at most {_LANES} columns, and this one has {layer}")
-    height, strip_rows, radial_warps = warps * rows, 0, 0
+    height, taken, radial_warps = warps * rows, 0, 0
     if layer:
         groups = _LANES // layer
-        for strip_rows in range(1, min(height, _STRIP_ROWS[size]) + 1):
-            radial_warps = -(-height // (groups * strip_rows))
-            if height % strip_rows == 0 and groups * strip_rows % rows == 0 and radial_warps <= most:
+        for taken in range(1, min(height, strip_rows or MOST_STRIP_ROWS[size]) + 1):
+            radial_warps = -(-height // (groups * taken))
+            if height % taken == 0 and groups * taken % rows == 0 and radial_warps <= most:
                 break
         else:
             raise Unsuitable(
@@ -142,6 +146,6 @@ def strips(*, cells: int, rows: int, warps: int, layer: int, size: int, most: in
         warps=warps,
         radial_columns=layer,
         radial_warps=radial_warps,
-        strip_rows=strip_rows,
+        strip_rows=taken,
         size=size,
     )

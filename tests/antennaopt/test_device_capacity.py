@@ -131,14 +131,23 @@ def test_waves_of_clusters():
 
 
 def test_the_choice_is_the_fastest_that_was_measured():
-    """On an H200, batches of 264, nine lattices: the scheme chosen is the one with the best rate of the table."""
-    rows = json.loads((ROOT / "results/benchmarks/h200/schemes.json").read_text("utf-8"))["rows"]
+    """On an H200, batches of 264, ten lattices: the scheme chosen is the one with the best rate of the tables.
+
+    The table of narrow lattices, with the shape that `resident` has there, is the newer one.
+    """
+    rows, narrow = (
+        json.loads((ROOT / f"results/benchmarks/h200/{name}.json").read_text("utf-8"))["rows"]
+        for name in ("schemes", "narrow")
+    )
     best: dict[tuple[int, ...], dict[str, float]] = {}
     for row in rows:
         if row["batch"] == 264:
             rates = best.setdefault(tuple(row["shape"]), {})
             rates[row["scheme"]] = max(rates.get(row["scheme"], 0.0), row["cell_steps_per_s"])
-    assert len(best) == 9
+    for row in narrow:
+        if row["lattice"] == "reference lens" and not row["plan"]:
+            best.setdefault(tuple(row["shape"]), {})[row["scheme"]] = row["cell_steps_per_s"]
+    assert len(best) == 10
     for (nr, nz), rates in best.items():
         assert choose(reference_problem((nr, nz), 8, 1), "float32", HOPPER)[0] == max(rates, key=lambda one: rates[one])
 
@@ -182,10 +191,10 @@ def test_memory_of_two_buffers():
 def test_room_of_a_study():
     table = {**plan("open_waveguide", GUIDE, GUIDE, SOLVER).to_dict(), "losses": False}
     found = capacity_of(table, HOPPER, 100 * 10**9)
-    assert found["scheme"] == "wavefront"
-    assert found["wave"] == 132
-    assert found["antennas"] % 132 == 0
-    assert found["antennas"] >= 132
+    assert found["scheme"] == "resident"
+    assert (found["at_once"], found["wave"]) == (30, 120)
+    assert found["antennas"] % 120 == 0
+    assert found["antennas"] >= 120
 
 
 def test_room_is_counted_for_the_scheme_that_steps():
@@ -325,7 +334,7 @@ def test_a_process_that_shares_its_device_takes_its_part(monkeypatch):
     whole = device.capacity(table)
     monkeypatch.setenv(device.SHARED_BY, "3")
     part = device.capacity(table)
-    assert (whole["shared_by"], part["shared_by"], part["wave"]) == (1, 3, 44)
+    assert (whole["shared_by"], part["shared_by"], part["wave"]) == (1, 3, 40)
     assert part["antennas"] == pytest.approx(whole["antennas"] / 3, rel=0.3)
     free //= 2
     assert device.capacity(table) == part

@@ -18,7 +18,7 @@ from fdtd.schemes.antennas import SCHEMES
 from fdtd.schemes.machine import HOPPER
 
 sys.path.append(str(Path(__file__).parents[1] / "agreement"))
-from random_problems import random_problem
+from random_problems import part, random_problem
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,26 @@ def test_antennas_with_metal(columns: tuple[int, int]) -> None:
         assert np.abs(expected.final).max() > 0
         np.testing.assert_array_equal(found.final, expected.final)
         np.testing.assert_array_equal(found.contour, expected.contour)
+
+
+def test_sixteen_warps_have_the_bits_of_one_step() -> None:
+    """The shape of narrow lattices without metal, two antennas together and each alone; eight warps where there is."""
+    made = random_problem(seed=5, order=1, batch=2, steps=40, shape=(40, 47))
+    problem = diagonal(made)
+    plan = SCHEMES["resident"](problem, "float32", HOPPER).macros
+    assert (plan["CELLS"], plan["ROWS"], plan["STRIP_ROWS"]) == (4, 2, 2)
+    assert plan["WARPS"] + plan["RADIAL_WARPS"] > 12
+    metal = SCHEMES["resident"](replace(problem, metal=True), "float32", HOPPER).macros
+    assert metal["WARPS"] + metal["RADIAL_WARPS"] <= 8
+    expected, found = stepped(problem, "one_step", "float32"), stepped(problem, "resident", "float32")
+    assert expected.final is not None and found.final is not None
+    assert np.abs(expected.final).max() > 0
+    np.testing.assert_array_equal(found.final, expected.final)
+    for antenna in range(2):
+        np.testing.assert_array_equal(found.contour[antenna], expected.contour[antenna])
+        alone = stepped(diagonal(part(made, [antenna])), "resident", "float32")
+        assert alone.final is not None
+        np.testing.assert_array_equal(alone.final[0], found.final[antenna])
 
 
 @pytest.mark.parametrize("lens", [True, False])

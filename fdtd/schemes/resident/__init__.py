@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 from fdtd.errors import Unsuitable
 from fdtd.schemes import Workload, row_numbers
-from fdtd.schemes.march import MarchedPlan, strips
+from fdtd.schemes.march import MOST_STRIP_ROWS, MarchedPlan, strips
 from fdtd.stencils import PlanarStencil, Stencil
 
 CLUSTERS = range(1, 17)  # blocks; more than 8 are not portable, and an H200 has room for 7 clusters of 16
-# Cells and rows a lane and warps of a block, by bytes of a number: eight warps leave each 255 registers, twelve 168.
-_SHAPES = {4: ((4, 4, 8), (4, 3, 12), (8, 2, 12)), 8: ((2, 4, 8), (2, 3, 12), (4, 2, 12))}
+# Cells and rows a lane, warps of a block and most rows a lane of a strip, by bytes of a number: eight warps leave each
+# 255 registers, twelve 168, sixteen 128, of which strips of four rows spill some.
+_SHAPES = {
+    4: ((4, 2, 16, 2), (4, 4, 8, 6), (4, 3, 12, 6), (8, 2, 12, 6)),
+    8: ((2, 4, 8, 4), (2, 3, 12, 4), (4, 2, 12, 4)),
+}
 _PLANAR_CLUSTERS = (1, 2, 4, 8, 16)  # 16 needs an attribute at launch
 _WARPS = 12
 _LANES = 32
@@ -43,13 +47,20 @@ class ResidentPlan(MarchedPlan):
         return march.shared_bytes + -(-tables // 128) * 128 + march.warps * 6 * row + memories
 
 
-def plan(work: Workload[Stencil], *, cluster: int | None = None, shape: tuple[int, int] | None = None) -> ResidentPlan:
-    """Choose the smallest cluster that holds an antenna, in the shape that spills least.
+def plan(
+    work: Workload[Stencil],
+    *,
+    cluster: int | None = None,
+    shape: tuple[int, int] | None = None,
+    warps: int | None = None,
+) -> ResidentPlan:
+    """Choose the smallest cluster that holds an antenna, in the shape that takes the shortest steps.
 
     Args:
         work: What is stepped.
         cluster: Blocks; chosen if None.
         shape: Cells and rows a lane; chosen if None.
+        warps: Most warps of a block; of the shape's own if None, and twelve for a shape that is given.
 
     Raises:
         Unsuitable: The device has no clusters, nodes are coupled, or the grid does not fit in 16 blocks.
@@ -63,18 +74,22 @@ def plan(work: Workload[Stencil], *, cluster: int | None = None, shape: tuple[in
         )
     if work.coupled:
         raise Unsuitable("resident does not step coupled nodes; use surfaces = 'diagonal', or wavefront")
-    shapes = [(*shape, _WARPS)] if shape else [each for each in _SHAPES[size] if main <= _LANES * each[0]]
+    shapes = [each for each in _SHAPES[size] if main <= _LANES * each[0] and each[2] <= (warps or each[2])]
+    if shape:
+        shapes = [(*shape, warps or _WARPS, MOST_STRIP_ROWS[size])]
     if not shapes:
         raise Unsuitable(
             f"resident holds rows of at most {_LANES * _SHAPES[size][-1][0]} columns (of {size} bytes) before the "
             f"radial layer, and the grid has {main}; use trapezoidal"
         )
-    for (cells, rows, most), blocks in itertools.product(shapes, (cluster,) if cluster else CLUSTERS):
-        warps = -(-nz // (blocks * rows))
-        if warps > most - (layer > 0):
+    for (cells, rows, most, long), blocks in itertools.product(shapes, (cluster,) if cluster else CLUSTERS):
+        patches = -(-nz // (blocks * rows))
+        if patches > most - (layer > 0):
             continue
         try:
-            march = strips(cells=cells, rows=rows, warps=warps, layer=layer, size=size, most=most - warps)
+            march = strips(
+                cells=cells, rows=rows, warps=patches, layer=layer, size=size, most=most - patches, strip_rows=long
+            )
         except Unsuitable:
             continue
         made = ResidentPlan(
