@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 DECIDING = (
     "antenna",
+    "limits",
     "solver",
     "tolerance",
+    "fidelity",
     "objectives",
     "constraints",
     "secondary",

@@ -1,10 +1,13 @@
 """`compare`: runs side by side, from their folders alone; the solver is replaced by arithmetic."""
 
 import json
+from pathlib import Path
 
 import pytest
 from test_cli_run import SMALL, call  # noqa: F401 - a fixture
 
+from antennaopt.experiment import load_experiment
+from antennaopt.run.continuation import differences
 from antennaopt.solve.certificate import ONE_MESH
 
 
@@ -20,8 +23,6 @@ def three(call):  # noqa: F811
 
 
 def contents(folder):
-    from pathlib import Path
-
     return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
@@ -84,3 +85,12 @@ def test_other_goals_make_fitness_incomparable(call, three):  # noqa: F811
     assert code == 0
     _, out, _ = call("compare", three[0], out.splitlines()[-1])
     assert "run 2 has other goals than run 1: their fitness cannot be compared" in out
+
+
+@pytest.mark.parametrize("entry", ['fidelity={cells=["0.6 mm"]}', 'limits={wall="0.3 mm"}', "polarisation=rhcp"])
+def test_whatever_decides_the_numbers_is_named(entry):
+    """Fidelity and limits were left out: `resume` refused a change to them without a word of what it was."""
+    quickstart = Path(__file__).parents[2] / "experiments/quickstart.toml"
+    one, other = load_experiment(quickstart), load_experiment(quickstart, [entry])
+    assert one.config_hash != other.config_hash
+    assert [line.partition(":")[0] for line in differences(one.resolved(), other.resolved())] == [entry.split("=")[0]]
