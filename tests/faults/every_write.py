@@ -7,15 +7,23 @@ after some writes, and resumes until it is done. `python every_write.py full ROO
 file system, and has room for a number of bytes. Each prints a line of JSON a run: the strike, the operation, the exit
 codes, the folder.
 
+`python every_write.py kinds ROOT` reads a search a line: `{"name": "a", "evolution": {}, "goals": {}, "generation": 2,
+"folders": ["evals", "logs"]}`. Of a run of it only some operations are struck, on files of these folders: those that
+open and flush what stores the generation, and the first that puts a file in place after the search. What was being
+written is cut in half first. Twice an antenna of that generation is interrupted (SIGINT) in place of a kill. An empty
+line follows the last run.
+
 The operations are seen by an audit hook of the interpreter (opening for writing, renaming, making, removing,
 truncating), which no code of the program can leave out, and by a wrapper of `os.fsync`, which has no audit event.
 """
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
+from collections import Counter
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -26,11 +34,19 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGING = ("os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink", "shutil.rmtree")
 
 
-class Strike:
-    """Kills this process before its n-th operation on a file below a folder."""
+SOLVED = ["cheap_lens.solve", ""]
+"""Stands for an antenna in a list of operations."""
 
-    def __init__(self, root, number, *, tear=False):
-        self.root, self.left, self.tear = str(root), number, tear
+
+class Strike:
+    """Kills this process before its n-th operation on a file below a folder.
+
+    With `at`, an event and a file as `listed` has them, before the n-th of those.
+    """
+
+    def __init__(self, root, number, *, tear=False, at=None):
+        self.root, self.left, self.tear, self.at = str(root), number, tear, at
+        self.listed = []
         self.report = os.open(Path(root).with_suffix(".strike"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         self.one = threading.RLock()  # of two threads that write at once, one is struck
         self.flush = os.fsync
@@ -42,6 +58,8 @@ class Strike:
             path, mode, flags = arguments
             if isinstance(path, str) and (flags & WRITING) and not flags & os.O_DIRECTORY:
                 self.count(event, path, torn=path if mode and "a" in mode else None)
+        elif event == SOLVED[0] and self.at in (None, SOLVED):
+            self.count(event, self.root)
         elif event in CHANGING:
             self.count(event, str(arguments[0]))
 
@@ -54,8 +72,15 @@ class Strike:
         if not path.startswith(self.root):
             return
         with self.one:
-            self.left -= 1
-            if self.left > 0:
+            one = [event, named(path[len(self.root) :])]
+            self.listed.append(one)
+            self.left -= one == self.at or (self.at is None and one != SOLVED)
+            if self.left > 0 or self.at not in (None, one):
+                return
+            if one == SOLVED:
+                self.at = ["nothing", "more"]
+                os.write(self.report, json.dumps(one).encode())
+                os.kill(os.getpid(), signal.SIGINT)
                 return
             if self.tear and isinstance(torn, int):
                 os.ftruncate(torn, os.fstat(torn).st_size // 2)
@@ -68,16 +93,22 @@ class Strike:
             signal.pause()  # nothing more is done until it has come
 
 
+def named(path):
+    """Return a file's name in its run folder, without the number of the process that writes it."""
+    return re.sub(r"\.tmp-\d+-", "", re.sub(r"^/cheap_lens/[^/]+/?", "", path))
+
+
 def in_child(action):
     """Do something in a forked process, whose error is kept in the folder; return its exit code."""
     return cheap_lens.in_child(action, Path(sys.argv[2]) / "said")
 
 
-FARM = cheap_lens.two_ahead if sys.argv[1] in ("kill", "again") else cheap_lens.serial
+FARM = cheap_lens.two_ahead if sys.argv[1] in ("kill", "again", "kinds") else cheap_lens.serial
 
 
-def begin(root):
-    cheap_lens.start(root, farm=FARM, evolution=cheap_lens.SHORT, sleep_s=0.0, fault={"kind": "fail", "one_in": 9})
+def begin(root, *, evolution=cheap_lens.SHORT, goals=None):
+    fault = {"kind": "fail", "one_in": 9}
+    cheap_lens.start(root, farm=FARM, evolution=evolution, goals=goals, sleep_s=0.0, fault=fault)
 
 
 def resume(folder):
@@ -89,9 +120,9 @@ def run_folder(root):
     return found[0] if found else None
 
 
-def struck(root, number, action, *, tear=False):
+def struck(root, number, action, *, tear=False, at=None):
     def act():
-        Strike(root, number, tear=tear)
+        Strike(root, number, tear=tear, at=at)
         action()
 
     return in_child(act)
@@ -103,18 +134,71 @@ def last_strike(root):
     return None
 
 
+def operations(root, action):
+    """Return the operations of a whole run: event, and file as `named` has it."""
+    root.mkdir()
+    listed = root.with_suffix(".listed")
+
+    def act():
+        strike = Strike(root, 10**9)
+        action()
+        listed.write_text(json.dumps(strike.listed))
+
+    code = in_child(act)
+    say(number=0, at=None, code=code, resumed=None, folder=run_folder(root))
+    return json.loads(listed.read_text())
+
+
+def of_a_generation(done, generation, folders):
+    """Yield strikes, `n, [event, file]`: before operations that store a generation, and some after the search.
+
+    Those that store a generation go from the first of a file with its number to the log's next line.
+    """
+    written = ("open", "fsync")
+    stored = [at for at, (event, name) in enumerate(done) if event in written and f"-{generation:06d}." in name]
+    first, last = stored[0], stored[-1]
+    while done[last][1] != "logs/run.jsonl":
+        last += 1
+    over = max(at for at, (_, name) in enumerate(done) if name.startswith("checkpoint"))
+    solved = done[:first].count(SOLVED)
+    yield from ((solved - before, SOLVED) for before in (1, 5))
+    seen, after = Counter(), set()
+    for at, one in enumerate(done):
+        seen[tuple(one)] += 1
+        event, (folder, *_) = one[0], one[1].split("/")
+        stores = first <= at <= last and event in written
+        if folder in folders and (stores or (at > over and event == "os.rename" and folder not in after)):
+            after |= {folder} if at > over else set()
+            yield seen[tuple(one)], one
+
+
+def kinds(top, *, name, generation, folders, **search):
+    """Carry a search out, then strike it at the operations of `of_a_generation`."""
+    top = top / name
+    top.mkdir()
+    done = operations(top / "whole", lambda: begin(top / "whole", **search))
+    for place, (number, one) in enumerate(of_a_generation(done, generation, folders)):
+        strike_one(top, place, lambda root: struck(root, number, lambda: begin(root, **search), tear=True, at=one))  # noqa: B023
+    print(flush=True)
+
+
 def every(top, *, tear):
     for number in range(1, 10**4):
-        root = top / f"{number:04d}"
-        root.mkdir()
-        code = struck(root, number, lambda: begin(root), tear=tear)  # noqa: B023 - called at once
-        folder = run_folder(root)
-        again = None
-        if code != 0 and folder is not None:
-            again = in_child(lambda: resume(folder))  # noqa: B023
-        say(number=number, at=last_strike(root), code=code, resumed=again, folder=folder)
-        if code == 0:
+        if strike_one(top, number, lambda root: struck(root, number, lambda: begin(root), tear=tear)) == 0:  # noqa: B023
             return
+
+
+def strike_one(top, number, begun):
+    """Begin a run, resume it if it was killed, and say what came of it; return the first exit code."""
+    root = top / f"{number:04d}"
+    root.mkdir()
+    code = begun(root)
+    folder = run_folder(root)
+    again = None
+    if code != 0 and folder is not None:
+        again = in_child(lambda: resume(folder))
+    say(number=number, at=last_strike(root), code=code, resumed=again, folder=folder)
+    return code
 
 
 def again_and_again(top, after=17):
@@ -196,5 +280,8 @@ if __name__ == "__main__":
         again_and_again(top)
     elif command == "full":
         full(top, Path(sys.argv[3]))
+    elif command == "kinds":
+        for line in sys.stdin:
+            kinds(top, **json.loads(line))
     else:
         every(top, tear=command == "tear")
