@@ -17,6 +17,7 @@ RUNS = {
     "ga": {"generations": 5},
     "cmaes": {"generations": 5},
     "surrogate": {"generations": 5},
+    "random": {"generations": 5},
     "de": {"generations": 12, "stop": {"evaluations": 50}},
 }
 FINE = {"fidelity": {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.5, "finish": 0.2}}
@@ -50,6 +51,7 @@ def test_the_end_is_polished(quiet):
             "ga": [False] * 3 + [True] * 2,
             "cmaes": [False] * 3 + [True] * 2,
             "surrogate": [False] * 3 + [True] * 2,
+            "random": [False] * 3 + [True] * 2,
             "de": [False] * 5 + [True],
             "ga+fine": [False] * 4 + [True] * 2,
         }[quiet[0]]

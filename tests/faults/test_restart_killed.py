@@ -13,7 +13,7 @@ import pytest
 from driver_processes import kill_once, resumed, undisturbed
 
 POPULATION = 10
-RUNS = ("ga", "de", "surrogate")
+RUNS = ("ga", "de", "cmaes", "surrogate")
 GOALS = {"objective": [{"metric": "diameter_mm", "at_most": 20.0}]}
 
 pytestmark = pytest.mark.slow

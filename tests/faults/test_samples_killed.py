@@ -10,7 +10,7 @@ import cheap_lens
 import pytest
 from driver_processes import kill_once, resumed, undisturbed
 
-ALGORITHMS = ("ga", "cmaes")
+ALGORITHMS = ("ga", "cmaes", "de", "random")
 GOALS = {
     "objective": [{"metric": "directivity_dbi", "at_least": 29.5}],
     "tolerance": {"samples": 8, "aim": "mean", "final_samples": 30, "of": {"lens.radii": {"sigma": "0.3 mm"}}},
