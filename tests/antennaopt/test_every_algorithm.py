@@ -34,9 +34,11 @@ def search(algorithm, seed=7, **changes):
 
 RESTARTED = [name for name, one in ALGORITHMS.items() if one.restarts]
 
+POLISHED = [name for name, one in ALGORITHMS.items() if not one.front and name != "steady_state"]
+
 KINDS = [
     *(pytest.param(name, {}, id=name) for name in ALGORITHMS),
-    *(pytest.param(name, {"polish": True}, id=f"{name}-polished") for name in ("ga", "de", "cmaes", "random")),
+    *(pytest.param(name, {"polish": True}, id=f"{name}-polished") for name in POLISHED),
     *(pytest.param(name, {"restart_after": 1}, id=f"{name}-restarted") for name in RESTARTED),
     pytest.param("ga", {"restart_after": 1, "polish": True}, id="ga-restarted-polished"),
     pytest.param("ga", {"overlap": True}, id="ga-overlapping"),
