@@ -10,8 +10,8 @@ Elsherbeni & Demir, The Finite-Difference Time-Domain Method for Electromagnetic
 the filter's own dimensions and corrected edges the zeros are at 7.00 and 8.18 GHz with cells of 0.4 mm, 7.02 and 8.20
 GHz with 0.2 mm: edges that are not corrected move the lower one by 3 %. Whole cells do not: the strip has its own size
 on them, the lines are 1 % wider. Half the cells along x and y move both zeros up, to 6.84 and 8.14 GHz, and five cells
-less beside the strip none (not stored). So on the paper's cells the comparison with openEMS holds, and with the paper's curve
-that of the lower zero with corrected edges (0.3 %) and of the upper one without (1.3 %; 2.5 % with).
+less beside the strip none (not stored). So on the paper's cells the comparison with openEMS holds, and with the
+paper's curve that of the lower zero with corrected edges (0.3 %) and of the upper one without (1.3 %; 2.5 % with).
 """
 
 from __future__ import annotations
