@@ -84,6 +84,7 @@ def test_openems_finds_the_resonances_of_the_best_pixels(measured: Callable[...,
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # three solves to the end, one of half of all cells
 @pytest.mark.parametrize("winner", WINNERS)
 def test_openems_finds_the_resonances_of_a_winner_solved_to_the_end(
     measured: Callable[..., float], tmp_path: Path, winner: str
