@@ -28,7 +28,7 @@ from antennaopt.solve.recognition import KNOWN, beginnings
 from antennaopt.store.cache import Entry, EvaluationCache
 
 MOST_SENT = 32_768
-"""Digests that travel with every batch, eight bytes each; those used last."""
+"""Digests that travel with every batch, eight bytes each, at most; half of them are those used last before."""
 
 WRITE_AFTER = 512
 """Entries that wait for one transaction, at most."""
@@ -126,6 +126,11 @@ class ReusingFarm(ForwardingFarm):
         """Yield what is not known of the first batch before the others are taken."""
         yield from self._unanswered(islice(batches, 1))
         yield from self._unanswered(batches)
+
+    def close(self) -> None:
+        """Write what waits, and say what went wrong; the farm behind stays open."""
+        self._cache.close()
+        self._warn()
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         """Add batches while outcomes are being read."""

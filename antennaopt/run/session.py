@@ -208,6 +208,8 @@ class Session:
             for drawing in (self._drawer, self._ahead):
                 if drawing is not None:
                     drawing.close()
+            if isinstance(self._solving, ReusingFarm):
+                self._solving.close()
             self._store.close()
             logging.getLogger().removeHandler(noise)
             self._signals.closing = True

@@ -83,8 +83,13 @@ def tolerance(path: Path | str, request: Request, **options: Unpack[Options]) ->
         farm = place.farm
         signals.on_request, signals.opening = farm.drain, False
         farm.on_event = lambda event, **details: _tell(told, event, details)
-        bench = Bench(farm=_in_front(experiment, place), signals=signals, told=told, keeps=place.cache is not None)
-        return study_of(run, experiment, one.individual, one.design, (request.samples, seed), bench)
+        solving = _in_front(experiment, place)
+        bench = Bench(farm=solving, signals=signals, told=told, keeps=place.cache is not None)
+        try:
+            return study_of(run, experiment, one.individual, one.design, (request.samples, seed), bench)
+        finally:
+            if isinstance(solving, ReusingFarm):
+                solving.close()
 
 
 def _prepared(one: Individual, request: Request) -> tuple[Experiment, dict[str, Any], list[str]]:

@@ -91,6 +91,7 @@ class EvaluationCache:
         damaged: Entries that were met, were not what had been written or no outcome, and were dropped.
         fault: Why the cache cannot be used, or empty.
         warnings: What went wrong, for people, a line each; removed once they are shown.
+        replaced: How often a file that was no cache any more was removed, and begun anew.
     """
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
@@ -104,6 +105,7 @@ class EvaluationCache:
         self.damaged = 0
         self.fault = ""
         self.warnings: list[str] = []
+        self.replaced = 0
         self._most_bytes = most_bytes
         self._connection = self._open()
 
@@ -319,6 +321,7 @@ class EvaluationCache:
 
     def _replace(self, problem: Exception) -> None:
         """Remove a file that is no cache any more, and say so."""
+        self.replaced += 1
         self.warnings.append(f"{self.path} was damaged ({problem}) and is begun anew")
         _remove(self.path)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store.cache import MOST_BYTES, Entry, EvaluationCache
+from antennaopt.store.cache import MOST_BYTES, Entry, EvaluationCache, T
 
 MOST_WAITING = 8
 """Calls of `add` that wait to be written, at most; the next one waits for the first of them."""
@@ -37,12 +38,12 @@ class LateCache(EvaluationCache):
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         """Open the cache of a folder, as `EvaluationCache` does."""
-        self._is_new = False
+        self._written: EvaluationCache | None = None
+        self._seen = (0, 0)  # files that reader and thread had replaced when each last opened its own
         super().__init__(folder, most_bytes=most_bytes)
         self._folder = folder
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="evaluation-cache")
         self._writing: deque[_Write] = deque()
-        self._written: EvaluationCache | None = None
 
     def find(self, digests: Sequence[bytes], frequencies: Sequence[float] = ()) -> dict[bytes, Outcome]:  # noqa: D102
         waiting = {one: write.entries[one] for write in self._writing for one in digests if one in write.entries}
@@ -52,6 +53,10 @@ class LateCache(EvaluationCache):
     def digests_of(self, designs: Sequence[bytes]) -> dict[bytes, bytes]:  # noqa: D102
         waiting = {one: write.names[one] for write in self._writing for one in designs if one in write.names}
         return super().digests_of(designs) | waiting
+
+    def known(self, context: str, most: int) -> list[bytes]:  # noqa: D102
+        waiting = [one.digest for write in self._writing for one in write.entries.values() if one.context == context]
+        return [*waiting[::-1], *super().known(context, most)][:most]
 
     def add(
         self, entries: Iterable[Entry], designs: Iterable[tuple[bytes, bytes]] = (), used: Iterable[bytes] = ()
@@ -67,22 +72,32 @@ class LateCache(EvaluationCache):
     def close(self) -> None:
         """Write what waits and close the file; a second call does nothing."""
         self._thread.shutdown()
-        self._writing.clear()
-        if self._written is not None:
-            self._written.close()
-        super().close()
+        waiting, self._writing = self._writing, deque()
+        try:
+            for one in waiting:
+                one.done.result()
+        finally:
+            if self._written is not None:
+                self._written.close()
+            super().close()
 
     def _write(self, entries: dict[bytes, Entry], names: dict[bytes, bytes], used: list[bytes]) -> None:
         """In the thread: write what one call of `add` was given."""
-        if self._written is None or self._is_new:
-            self._is_new = False
+        if self._written is None or self._seen[0] != self.replaced:
             if self._written is not None:
                 self._written.close()
-            self._written = EvaluationCache(self._folder, most_bytes=self._most_bytes)
-            self.warnings += self._written.warnings
-            self._written.warnings = self.warnings  # people are told by whoever reads these
+            written = EvaluationCache(self._folder, most_bytes=self._most_bytes)
+            self.warnings += written.warnings
+            written.warnings = self.warnings
+            self._seen = self.replaced, 0  # also where it was replaced just now
+            self._written = written
         self._written.add(entries.values(), names.items(), used)
 
-    def _replace(self, problem: Exception) -> None:
-        super()._replace(problem)
-        self._is_new = True
+    def _try(self, action: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """Read the file that is there, also where the thread has replaced the one before."""
+        written = self._written
+        if written is not None and self._connection is not None and self._seen[1] != written.replaced:
+            self._seen = self._seen[0], written.replaced
+            self._disconnect()
+            self._connection = self._open()
+        return super()._try(action, otherwise)

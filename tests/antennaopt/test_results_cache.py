@@ -113,8 +113,8 @@ def test_a_folder_that_cannot_be_used_is_as_good_as_an_empty_cache(tmp_path, kin
     cache.close()
 
 
-def fill(folder, first, count, pause_s):
-    with EvaluationCache(folder) as cache:
+def fill(folder, first, count, pause_s, kind=EvaluationCache):
+    with kind(folder) as cache:
         for number in range(first, first + count):
             cache.add([entry(number), entry(7)], [(digest(9000 + number), digest(number))])
             time.sleep(pause_s)
@@ -141,8 +141,9 @@ def entries_in(folder):
         return sum(one["entries"] for one in cache.totals())
 
 
-def test_a_writer_that_is_killed_leaves_whole_entries(tmp_path):
-    writer = multiprocessing.get_context("spawn").Process(target=fill, args=(tmp_path, 1, 100_000, 0.0))
+@KINDS
+def test_a_writer_that_is_killed_leaves_whole_entries(tmp_path, kind):
+    writer = multiprocessing.get_context("spawn").Process(target=fill, args=(tmp_path, 1, 100_000, 0.0, kind))
     writer.start()
     wait_until(lambda: entries_in(tmp_path) > 10)
     writer.kill()
@@ -216,13 +217,15 @@ def test_where_it_is(tmp_path, monkeypatch):
     assert usual_folder() == tmp_path / "antennaopt"
 
 
-def test_what_waits_to_be_written_is_found_and_is_on_the_disk_once_the_cache_is_closed(tmp_path):
+def test_what_waits_to_be_written_is_found_and_is_on_the_disk_once_the_cache_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE_S", SAFETY_S)
     names = [(digest(9001), digest(1))]
     with EvaluationCache(tmp_path) as other, LateCache(tmp_path) as late:
         other._connection.execute("BEGIN IMMEDIATE")  # the thread cannot write
         late.add([entry(1)], names)
         same(late.find([digest(1), digest(2)])[digest(1)], outcome(1))
         assert late.digests_of([digest(9001)]) == dict(names)
+        assert late.known("c", 9) == [digest(1)]
         assert other.find([digest(1)]) == {}
         other._connection.execute("COMMIT")
     with EvaluationCache(tmp_path) as cache:
@@ -242,8 +245,6 @@ def test_the_thread_writes_into_the_file_that_replaced_a_damaged_one(tmp_path):
     with LateCache(tmp_path) as late:
         late.add([entry(1)])
         late._writing[0].done.result()
-        late._connection.close()
-        late._connection = sqlite3.connect(":memory:", check_same_thread=False)
         (tmp_path / module.FILE).write_bytes(b"no database")
         late._replace(sqlite3.DatabaseError("malformed"))
         late.add([entry(2)])
@@ -251,12 +252,21 @@ def test_the_thread_writes_into_the_file_that_replaced_a_damaged_one(tmp_path):
         assert list(cache.find([digest(1), digest(2)])) == [digest(2)]
 
 
-def test_what_the_thread_cannot_write_is_told(tmp_path, monkeypatch):
-    with EvaluationCache(tmp_path) as other, LateCache(tmp_path) as late:
-        monkeypatch.setattr(module, "PATIENCE_S", 0.01)
-        other._connection.execute("BEGIN IMMEDIATE")
+def test_a_file_that_the_thread_replaced_is_read(tmp_path):
+    with LateCache(tmp_path) as late:
+        for file in tmp_path.iterdir():
+            file.unlink()
+        (tmp_path / module.FILE).write_bytes(b"no database at all" * 500)
         late.add([entry(1)])
         late._writing[0].done.result()
-        other._connection.execute("ROLLBACK")
-        (line,) = late.warnings
-        assert "locked" in line
+        late.add([entry(2)])  # forgets what is written
+        assert late.find([digest(1)])
+        assert len(late.warnings) == 1 and "begun anew" in late.warnings[0]
+
+
+def test_an_entry_that_cannot_be_packed_is_a_crash(tmp_path):
+    late = LateCache(tmp_path)
+    late.add([entry(1), Entry(digest=digest(2), context="c", solver="1", outcome={"status": object()})])
+    with pytest.raises(TypeError):
+        late.close()
+    assert late._connection is None

@@ -24,7 +24,9 @@ from antennaopt.run.start import resume, run
 from antennaopt.solve import arithmetic
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.evaluate import evaluate
+from antennaopt.store import cache as cache_module
 from antennaopt.store.cache import FILE, EvaluationCache, _check_sum
+from antennaopt.store.late_cache import LateCache
 from antennaopt.store.packing import packed
 
 EXPERIMENT = {
@@ -339,3 +341,16 @@ def test_outcomes_of_a_reply_stay_together_and_so_do_those_from_the_cache(tmp_pa
     assert [[name for name, _ in landed] for landed in solved] == [["a", "b"]]
     assert [[name for name, _ in landed] for landed in mixed] == [["a", "b"], ["c"]]
     assert [one.origin for landed in mixed for _, one in landed] == ["cells", "cells", None]
+
+
+def test_what_the_last_write_met_is_told_when_the_run_ends(tmp_path, monkeypatch):
+    told = []
+    with EvaluationCache(tmp_path) as other, LateCache(tmp_path) as late:
+        monkeypatch.setattr(cache_module, "PATIENCE_S", 0.01)
+        other._connection.execute("BEGIN IMMEDIATE")
+        farm = SerialFarm(evaluate, family=FAMILY, plan=planned())
+        reusing = ReusingFarm(farm, late, family=FAMILY, plan=planned(), backend="cpu", told=told.append)
+        assert dict(reusing.run([[("a", SMALL)]]))["a"].status == "ok"
+        reusing.close()
+        other._connection.execute("ROLLBACK")
+    assert len(told) == 1 and "locked" in told[0]
