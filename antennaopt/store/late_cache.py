@@ -88,7 +88,7 @@ class LateCache(EvaluationCache):
                 self._written.close()
             written = EvaluationCache(self._folder, most_bytes=self._most_bytes)
             self.warnings += written.warnings
-            written.warnings = self.warnings
+            written.warnings = self.warnings  # one list for both
             self._seen = self.replaced, 0  # also where it was replaced just now
             self._written = written
         self._written.add(entries.values(), names.items(), used)

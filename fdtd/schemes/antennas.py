@@ -26,7 +26,7 @@ _PIECE = 16  # bytes of a component in a lane: lanes hold one, two or three
 _ROW_SECONDS = (1.5e-6, 1.4e-6, 2.3e-6)  # of a wavefront, by pieces a lane
 # Of a cluster of up to eight blocks, and of more (few of their blocks hold layers), by pieces and rows a lane.
 _STEP_SECONDS = {(1, 2): (2.0e-6, 1.9e-6), (1, 4): (3.0e-6, 2.0e-6)}
-_STEP_SECONDS_OF_OTHERS = (2.6e-6, 2.6e-6)
+_STEP_SECONDS_OF_OTHERS = (2.6e-6, 2.6e-6)  # of blocks of twelve warps: three rows a lane, or lanes of two pieces
 _WARPS_IN_METAL = 12  # of a block of `resident`: more leave too few registers to look up which coefficients a row has
 # What metal other than the feed leaves of the paces, which are those of lenses (decision record 0074); of that of the
 # wavefront by pieces a lane.
