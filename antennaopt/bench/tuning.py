@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from antennaopt.bench.devices import open_box
 from fdtd.backends.cuda.marching import Candidate, cache_file
 from fdtd.backends.cuda.yee_tuning import STEPS, TIMINGS, tuned
-from fdtd.errors import ConfigError, FdtdError
+from fdtd.errors import ConfigError, DeviceError, FdtdError
 
 LAYERS = 8
 """Cells of the absorbing layers, on all faces."""
@@ -54,6 +55,12 @@ def tune_space(
         from fdtd.backends.cuda.device import CudaDevice
 
         device = CudaDevice()
+    fields = 6 * np.dtype(np.float32).itemsize * math.prod(shape) * batch
+    if fields > device.limits.memory_bytes:
+        raise DeviceError(
+            f"the fields alone of {batch} x {' x '.join(map(str, shape))} cells take {fields / 1e9:.3g} GB, and "
+            f"{device.name} has {device.limits.memory_bytes / 1e9:.3g}; choose a smaller --grid or --batch"
+        )
     problem, place = open_box(shape, LAYERS, STEPS * (TIMINGS + 1), DRIVEN), cache_file() if file is None else file
     noise = np.random.default_rng(1).standard_normal((6, *problem.grid.shape), dtype=np.float32)
     timed: list[dict[str, Any]] = []

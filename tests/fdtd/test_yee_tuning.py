@@ -17,7 +17,7 @@ from fdtd.backends.cuda import yee_tuning
 from fdtd.backends.cuda.marching import Candidate
 from fdtd.backends.cuda.yee_choice import plan_resident, turn_of
 from fdtd.backends.cuda.yee_packing import pack
-from fdtd.errors import ConfigError, KernelBuildError, Unsuitable
+from fdtd.errors import ConfigError, DeviceError, KernelBuildError, Unsuitable
 from fdtd.schemes.machine import HOPPER, Limits
 
 SMALL = (44, 40, 28)
@@ -139,6 +139,13 @@ def test_what_does_not_compile_is_passed_over(tmp_path: Path, clock: list[Clocke
 def test_a_box_without_room_between_its_layers_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"64 x 64 x 27 cells leave no room .* \(needs >= 28 each way\)"):
         tune_space((64, 64, 27), 1)
+
+
+def test_a_lattice_beyond_the_device_is_refused_before_it_is_made() -> None:
+    with pytest.raises(
+        DeviceError, match=r"4 x 9999 x 9999 x 9999 cells take 9.6e\+04 GB, .* smaller --grid or --batch"
+    ):
+        tune_space((9999, 9999, 9999), 4, device=Clocked(by_warps))
 
 
 def test_timings_keep_within_the_step_limit(tmp_path: Path, clock: list[Clocked]) -> None:
