@@ -124,11 +124,8 @@ def check_fidelity(experiment: Experiment) -> None:
         refuse(
             f'fidelity.refit does not go with evolution.algorithm = "{evolution.algorithm}" (only "cmaes"); remove it'
         )
-    if fidelity.decay_db is not None and fidelity.decay_db >= experiment.solver.decay_db:
-        refuse(
-            f"fidelity.decay_db = {fidelity.decay_db:g} is no earlier stop than solver.decay_db = "
-            f"{experiment.solver.decay_db:g}; lower it or leave it out"
-        )
+    if fidelity.decay_db is not None:
+        _check_stop(experiment.solver.settings, fidelity.decay_db)
     if fidelity.cells is not None or fidelity.cells_per_wavelength is not None:
         _check_cells(experiment, fidelity)
     levels = 2 if fidelity.is_measured else len(coarser_settings(experiment)) + 1
@@ -189,6 +186,27 @@ def level_warnings(experiment: Experiment) -> list[str]:
         for (entry, cell), (after, finer) in pairwise(sizes)
         if finer > cell * (1.0 - 1e-9)
     ]
+
+
+def _check_stop(settings: SolverSettings, decay_db: float) -> None:
+    """Refuse a stop of the coarser levels that is not before the last one's, both as they are in a search."""
+    if settings.steps:
+        refuse(
+            f"fidelity.decay_db = {decay_db:g} does not go with solver.steps = {settings.steps}, which sets the steps "
+            "of all levels; remove one of them"
+        )
+    last = settings.in_a_search()
+    early = replace(last, decay_db=decay_db)
+    if decay_db >= last.decay_db:
+        refuse(
+            f"fidelity.decay_db = {decay_db:g} is no earlier stop than solver.decay_db = {last.decay_db:g}; lower it "
+            "or leave it out"
+        )
+    if early.stop_db >= last.stop_db:
+        refuse(
+            f"fidelity.decay_db = {decay_db:g} stops a search at -{early.stop_db:g} dB, as solver.decay_db = "
+            f"{last.decay_db:g} does; raise solver.decay_db or leave it out"
+        )
 
 
 def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:
