@@ -104,14 +104,29 @@ def coarser_plans_for(
         experiment: From `load_experiment`.
         plan: Of the finest level.
         made_up: Whether that plan is no lattice, for an evaluation that knows none: the others then differ from it in
-            the cell alone.
+            `cell`, where the file gives coarser ones, and in `decay`, energy over its peak at the stop, where it gives
+            `fidelity.decay_db`.
     """
     from antennaopt.experiment.fidelity import coarser_settings
 
     found = coarser_settings(experiment)
     if made_up:
-        return [{**plan, "cell": one.cell or plan["cell"] * 2.0} for one in found]
+        return [_made_up(experiment, plan, one) for one in found]
     return [planned(plan_for(experiment, one), experiment.figures) for one in found]
+
+
+def _made_up(experiment: Experiment, plan: Mapping[str, Any], settings: SolverSettings) -> dict[str, Any]:
+    """Return a plan that is no lattice with the cell and the stop of a coarser level."""
+    from antennaopt.experiment.checks import wavelength
+
+    given, made = experiment.fidelity, dict(plan)
+    if given is not None and (given.is_measured or given.cells is not None or given.cells_per_wavelength is not None):
+        made["cell"] = settings.cell or wavelength(experiment) / (settings.cells_per_wavelength or 1.0)
+    if given is None or given.decay_db is None:
+        return made
+    decay = 10 ** (-settings.in_a_search().stop_db / 10)
+    layout = made.get("layout")
+    return {**made, "layout": {**layout, "decay": decay}} if isinstance(layout, Mapping) else {**made, "decay": decay}
 
 
 def ladder_of(experiment: Experiment, cells: Sequence[float]) -> Ladder | None:

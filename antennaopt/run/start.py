@@ -186,7 +186,8 @@ def run(
         source: Text of the experiment file, kept as given.
         overrides: What `--set` changed in it.
         plan: What all antennas share, as `plan_for` returns it; planned from the genes' ranges when None. One for an
-            `evaluate` of the caller's may hold anything but needs a `cell`, in which alone levels of fidelity differ.
+            `evaluate` of the caller's may hold anything but needs a `cell`. Levels of fidelity differ from it in `cell`
+            and, with `fidelity.decay_db`, in `decay`, energy over its peak at the stop.
         ancestry: The population of another run to begin with, from `fork_of`.
         now: Time for the run folder's name; the clock's when None.
         options: See `Means`.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from test_fidelity import experiment
+from test_fidelity import COARSE, FINE, experiment
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.run.planning import coarser_plans_for
 
 SOLVER = {"frequencies": ["30 GHz"], "cell": "0.3 mm"}
 
@@ -38,3 +39,23 @@ def test_a_stop_that_makes_a_level_is_accepted():
     """With the full pulse a search stops at `decay_db` itself."""
     for solver in ({"decay_db": 31}, {"decay_db": 30, "pulse": "full"}):
         assert experiment(solver=SOLVER | solver, fidelity={"decay_db": 25}).fidelity.decay_db == 25
+
+
+@pytest.mark.parametrize(
+    ("solver", "fidelity", "cells"),
+    [
+        ({"cells_per_wavelength": 20}, {"decay_db": 30}, [FINE]),
+        ({"cell": "0.3 mm"}, {"decay_db": 30}, [FINE]),
+        ({"cell": "0.3 mm"}, {"cells": ["0.6 mm"], "decay_db": 30}, [COARSE]),
+        ({"cell": "0.3 mm"}, {"cells_per_wavelength": [10, 12]}, [6.282e-4, 5.235e-4]),
+    ],
+)
+def test_levels_of_an_own_evaluation_have_the_cells_and_the_stop_of_the_file(solver, fidelity, cells):
+    """Without coarser cells theirs are the plan's, whatever [solver] says: they were twice as large."""
+    one = experiment(solver={"frequencies": ["30 GHz"], **solver}, fidelity={**fidelity, "finish": 0.15})
+    for plan in ({"cell": FINE}, {"cell": FINE, "layout": {"decay": 1e-5, "nr": 3}}):
+        found = coarser_plans_for(one, plan, made_up=True)
+        assert [each["cell"] for each in found] == pytest.approx(cells, rel=1e-3)
+        stops = [each.get("layout", each).get("decay") for each in found]
+        assert stops == [1e-2 if "decay_db" in fidelity else plan.get("layout", {}).get("decay")] * len(found)
+        assert all(each.get("layout", {"nr": 3})["nr"] == 3 for each in found)
