@@ -166,6 +166,17 @@ def format_length(value: float) -> str:
     return format_quantity(value, LENGTH)
 
 
+def format_level(cells: float | str, stop_db: float | None = None) -> str:
+    """Return what a level of a search solves on: `2.5 mm`, or `2.5 mm, stopped at -20 dB`.
+
+    Args:
+        cells: Size of its cells, m, or a text for them.
+        stop_db: Energy over its peak at the stop, dB; None where all levels stop at the same.
+    """
+    text = cells if isinstance(cells, str) else f"{cells * 1e3:.4g} mm"
+    return text if stop_db is None else f"{text}, stopped at {stop_db:.3g} dB"
+
+
 def format_angle(value: float) -> str:
     """Write an angle in radians with a unit, `20 deg`."""
     return format_quantity(value, ANGLE)

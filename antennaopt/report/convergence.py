@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from antennaopt.quantities import gigahertz
+from antennaopt.quantities import format_level, gigahertz
 from antennaopt.report.canvas import (
     BEST,
     DASHES,
@@ -67,7 +67,7 @@ def convergence_figure(record: RunRecord) -> Figure:
             axes,
             x_label="generation",
             y_label="fitness (dB, lower is better)" if level == shown[0] else "",
-            title=f"level {level + 1}: {1e3 * record.cells[level]:.4g} mm",
+            title=f"level {level + 1}: {format_level(record.cells[level], record.stops[level])}".replace(", ", "\n"),
         )
         _draw_fitness(axes, record.all_ok[record.all_ok[LEVEL] == level], None)
     handles, labels = axes.get_legend_handles_labels()

@@ -13,7 +13,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from antennaopt.families import parameter_of
 from antennaopt.figures import LINEAR
-from antennaopt.quantities import DENSITY, duration, format_angle, format_quantity, frequency_span, general, gigahertz
+from antennaopt.quantities import (
+    DENSITY,
+    duration,
+    format_angle,
+    format_level,
+    format_quantity,
+    frequency_span,
+    general,
+    gigahertz,
+)
 from antennaopt.report import summary
 from antennaopt.report.best_files import BestFile, write_best_files
 from antennaopt.report.drawn import MOST_GENES, Drawn, draw, field_figures, name_of_best
@@ -197,7 +206,7 @@ def report_text(
         best=str(record.best["individual"]) if record.best is not None else None,
         first_best=str(record.first_best["individual"]) if record.first_best is not None else None,
         figures=drawn,
-        finest=f"{1e3 * record.cells[-1]:.4g} mm" if record.cells else None,
+        finest=format_level(record.cells[-1], record.stops[-1]) if record.cells else None,
         yields=yields_of(record.folder.path),
         genes=summary.gene_table(record),
         influence=influence_table(record),
@@ -253,7 +262,7 @@ def facts(record: RunRecord) -> list[tuple[str, str]]:
         lines.append(("Solver time, all workers", duration(seconds, tenths=True)))
     for place, one in enumerate(level_accounts(record.folder) if record.cells else ()):
         about = f"{one['antennas']} antennas, {duration(one['seconds'], tenths=True)} of solving"
-        lines.append((f"Level {place + 1}, cells of {1e3 * one['cell']:.4g} mm", about))
+        lines.append((f"Level {place + 1}, cells of {format_level(one['cell'], one.get('stop_db'))}", about))
     stepping = stepping_of(record.folder)
     if stepping is not None:
         lines.append(("Stepping fields", f"{stepping}, first generation to last"))

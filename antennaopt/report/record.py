@@ -25,7 +25,7 @@ from antennaopt.solve.certificate import crowned
 from antennaopt.store import load
 from antennaopt.store.damage import damage_lines
 from antennaopt.store.files import read_events
-from antennaopt.store.levels import coarser_plans
+from antennaopt.store.levels import coarser_plans, stops_of
 from antennaopt.store.reading import certificate_mode, certified
 from antennaopt.store.rows import pattern_frame
 from antennaopt.store.run_folder import RunFolder
@@ -88,6 +88,11 @@ class RunRecord:
         """Cell of each level, m, the coarsest first; empty of a run on one lattice."""
         coarser = coarser_plans(self.folder.manifest) if LEVEL in self.frame else []
         return tuple(float(one["cell"]) for one in (*coarser, self.folder.manifest["plan"])) if coarser else ()
+
+    @cached_property
+    def stops(self) -> tuple[float | None, ...]:
+        """Energy over its peak at which each level stops, dB; None for each where all stop at the same."""
+        return tuple(stops_of([*coarser_plans(self.folder.manifest), self.folder.manifest["plan"]][: len(self.cells)]))
 
     @cached_property
     def best(self) -> Row | None:

@@ -93,14 +93,9 @@ def plans_of(manifest: Mapping[str, Any], plan: Plan) -> list[Plan]:
     return [*coarser, plan]
 
 
-def cells_of(plans: Sequence[Plan]) -> list[float]:
-    """Return the cell of each plan, m; nothing where there is one level."""
-    return [float(one["cell"]) for one in plans] if len(plans) > 1 else []
-
-
 def search_on(experiment: Experiment, manifest: Mapping[str, Any], genomes: Sequence[Any] = ()) -> Search:
     """Return the search of a run that has begun, before its first generation, for reading its checkpoint."""
-    return search_of(experiment, genomes, cells_of([*coarser_plans(manifest), manifest["plan"]]))
+    return search_of(experiment, genomes, [*coarser_plans(manifest), manifest["plan"]])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from antennaopt.solve.figures import planned, with_figures
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.solvers import evaluator_of, halving_planner_of, planner_of
+from antennaopt.store.levels import stops_of
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -129,17 +130,18 @@ def _made_up(experiment: Experiment, plan: Mapping[str, Any], settings: SolverSe
     return {**made, "layout": {**layout, "decay": decay}} if isinstance(layout, Mapping) else {**made, "decay": decay}
 
 
-def ladder_of(experiment: Experiment, cells: Sequence[float]) -> Ladder | None:
+def ladder_of(experiment: Experiment, plans: Sequence[Mapping[str, Any]]) -> Ladder | None:
     """Return how a search goes from coarse cells to fine ones; None where there is one level.
 
     Args:
         experiment: From `load_experiment`.
-        cells: Of each level, m, the coarsest first.
+        plans: Of each level, the coarsest first.
     """
     given = experiment.fidelity
-    if given is None or len(cells) < 2:
+    if given is None or len(plans) < 2:
         return None
-    return Ladder(cells=tuple(cells), promote=given.promote, finish=given.finish, refit=given.refit)
+    cells, stops = tuple(float(one["cell"]) for one in plans), tuple(stops_of(plans))
+    return Ladder(cells=cells, stops=stops, promote=given.promote, finish=given.finish, refit=given.refit)
 
 
 def levels_of(experiment: Experiment, plan: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
@@ -152,7 +154,7 @@ def levels_of(experiment: Experiment, plan: Mapping[str, Any]) -> list[tuple[Map
     if experiment.fidelity is None or experiment.fidelity.is_measured:
         return []
     plans = [*coarser_plans_for(experiment, plan), plan]
-    ladder = ladder_of(experiment, [one["cell"] for one in plans])
+    ladder = ladder_of(experiment, plans)
     counts = ladder.budget(experiment.evolution.settings) if ladder else []
     return list(zip(plans, counts, strict=True))
 
@@ -163,14 +165,14 @@ def most_evaluations(experiment: Experiment, plan: Mapping[str, Any]) -> int:
 
 
 def search_of(
-    experiment: Experiment, genomes: Sequence[Sequence[float | None]] = (), cells: Sequence[float] = ()
+    experiment: Experiment, genomes: Sequence[Sequence[float | None]] = (), plans: Sequence[Mapping[str, Any]] = ()
 ) -> Search:
     """Return an experiment's search, before its first generation.
 
     Args:
         experiment: From `load_experiment`.
         genomes: What the first generation begins with; a gene that is None is drawn.
-        cells: Of several levels, m, the coarsest first.
+        plans: Of several levels, the coarsest first.
     """
     return new_search(
         experiment.evolution.settings,
@@ -179,7 +181,7 @@ def search_of(
         order=Ranking.of(experiment.goals),
         planted=experiment.evolution.start,
         genomes=genomes,
-        ladder=ladder_of(experiment, cells),
+        ladder=ladder_of(experiment, plans),
     )
 
 

@@ -19,7 +19,7 @@ from antennaopt.farm.interface import ForwardingFarm, Known, More, Solving
 from antennaopt.run.continuation import genomes_of, of_this_run
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, Interfaces, Recalled, Store
-from antennaopt.run.levels import at_levels, cells_of, plans_of
+from antennaopt.run.levels import at_levels, plans_of
 from antennaopt.run.planning import figuring, search_of
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
@@ -129,7 +129,7 @@ class _Replay(Store):
     ) -> dict[int, Sequence[Evaluation]]:
         """Replay all generations that are done; return those of damaged files."""
         plans = plans_of(self._folder.manifest, self._folder.manifest["plan"])
-        search = search_of(self._experiment, genomes_of(self._folder), cells_of(plans))
+        search = search_of(self._experiment, genomes_of(self._folder), plans)
         if search.climb is not None:
             search.climb.recorded = checkpoint.state["evolution"]["climb"]["begins"]
         if search.polish is not None:

@@ -21,7 +21,7 @@ from antennaopt.run.ahead import Ahead, Drawer, load_drawing
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.interfaces import Interfaces
-from antennaopt.run.levels import at_levels, cells_of
+from antennaopt.run.levels import at_levels
 from antennaopt.run.live import best_event
 from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
@@ -120,7 +120,7 @@ class Session:
                 farm, cache, family=experiment.family, plan=place.plan, backend=place.backend, told=self._warn_of_cache
             )
         plans = [*place.coarser, place.plan]
-        search = search_of(experiment, genomes_of(folder), cells_of(plans))
+        search = search_of(experiment, genomes_of(folder), plans)
         interfaces = Interfaces(
             objectives=experiment.goals,
             design=experiment.design,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from antennaopt.quantities import format_level
 from antennaopt.search.candidate import Made, Scored, counted
 from antennaopt.settings import EvolutionSettings, Ladder, Stop
 
@@ -56,7 +57,8 @@ class Climb:
     def name_of(self, generation: int) -> str:
         """Return the level of a generation for people."""
         level = self.level_of(generation)
-        return f"level {level + 1}/{self._ladder.levels}, {self.cells[level] * 1e3:.4g} mm"
+        stop = self._ladder.stops[level] if self._ladder.stops else None
+        return f"level {level + 1}/{self._ladder.levels}, {format_level(self.cells[level], stop)}"
 
     def promotes_in(self, generation: int) -> bool:
         """Return whether a generation is the first one of a level above the coarsest."""

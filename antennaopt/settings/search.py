@@ -236,12 +236,14 @@ class Ladder:
 
     Attributes:
         cells: Cell of each level, m, the coarsest first.
+        stops: Energy over its peak at which each level stops, dB; empty where all stop at the same.
         promote: Share of a level's distinct individuals that the next level begins with, at most a population.
         finish: Share of the generations, and of `stop.evaluations` and `stop.wall_time`, that each finer level has.
         refit: Whether the distribution of `cmaes` is fitted to the better half of the promoted, in place of staying.
     """
 
     cells: tuple[float, ...]
+    stops: tuple[float | None, ...] = ()
     promote: float = 0.1
     finish: float = 0.1
     refit: bool = False

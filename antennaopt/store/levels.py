@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from antennaopt.quantities import format_length
+from antennaopt.quantities import format_level
 from antennaopt.solve.lattices import lattice_text
 from antennaopt.store.schema import LEVEL
 
@@ -76,7 +76,7 @@ def account_lines(accounts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what each level took as lines for people."""
     total = sum(one["seconds"] for one in accounts) or 1.0
     return [
-        f"level {place + 1}/{len(accounts)}  cells of {format_length(one['cell'])}{_until(one.get('stop_db'))}: "
+        f"level {place + 1}/{len(accounts)}  cells of {format_level(one['cell'], one.get('stop_db'))}: "
         f"{one['antennas']} antennas, "
         f"{one['seconds']:.4g} s of solving ({one['seconds'] / total:.0%})"
         for place, one in enumerate(accounts)
@@ -94,7 +94,7 @@ def level_lines(plans: Sequence[Mapping[str, Any]], counts: Sequence[int], more:
     ends = more or [""] * len(plans)
     each = zip(plans, counts, ends, stops_of(plans), strict=True)
     return [
-        f"level {place}/{len(plans)}    {lattice_text(one)}{_until(stop)}: at most {count} antennas{end}"
+        f"level {place}/{len(plans)}    {format_level(lattice_text(one), stop)}: at most {count} antennas{end}"
         for place, (one, count, end, stop) in enumerate(each, start=1)
     ]
 
@@ -104,10 +104,6 @@ def stops_of(plans: Sequence[Mapping[str, Any]]) -> list[float | None]:
     left = [(one.get("layout") or one).get("decay") for one in plans]
     stops = [10 * math.log10(one) if one else None for one in left]
     return stops if len(set(stops)) > 1 else [None] * len(plans)
-
-
-def _until(stop: float | None) -> str:
-    return "" if stop is None else f", stopped at {stop:.3g} dB"
 
 
 def measured_lines(plans: Sequence[Mapping[str, Any]]) -> list[str]:

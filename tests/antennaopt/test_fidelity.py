@@ -93,12 +93,15 @@ def experiment(**changes):
     return Experiment.parse(table(**changes))
 
 
-def carried_out(root, *, evaluate=solved, report=False, progress=None, **changes):
+PLAN = {"nr": 100, "nz": 200, "cell": FINE, "frequencies": [30e9]}
+
+
+def carried_out(root, *, plan=PLAN, evaluate=solved, report=False, progress=None, **changes):
     return run(
         experiment(**changes),
         root=root,
         source="\n".join(f"{name} = {toml(value)}" for name, value in table(**changes).items()),
-        plan={"nr": 100, "nz": 200, "cell": FINE, "frequencies": [30e9]},
+        plan=plan,
         now=datetime(2026, 11, 21, 12, 0, tzinfo=UTC),
         evaluate=evaluate,
         progress=progress or Heard(),

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from test_fidelity import COARSE, FINE, experiment
+from test_fidelity import COARSE, FINE, PLAN, Heard, carried_out, experiment
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.report.convergence import convergence_figure
+from antennaopt.report.page import write_report
+from antennaopt.report.record import read_run
 from antennaopt.run.planning import coarser_plans_for
+from antennaopt.store.levels import account_lines
 
 SOLVER = {"frequencies": ["30 GHz"], "cell": "0.3 mm"}
 
@@ -59,3 +63,29 @@ def test_levels_of_an_own_evaluation_have_the_cells_and_the_stop_of_the_file(sol
         stops = [each.get("layout", each).get("decay") for each in found]
         assert stops == [1e-2 if "decay_db" in fidelity else plan.get("layout", {}).get("decay")] * len(found)
         assert all(each.get("layout", {"nr": 3})["nr"] == 3 for each in found)
+
+
+def test_levels_of_the_same_cells_are_called_by_their_stops(tmp_path):
+    """Progress and report had "level 1/2, 0.3 mm" and "level 2/2, 0.3 mm"."""
+    heard = Heard()
+    ladder = {"decay_db": 30, "promote": 0.3, "finish": 0.3}
+    done = carried_out(
+        tmp_path, plan={**PLAN, "decay": 1e-5}, progress=heard, fidelity=ladder, evolution={"generations": 4}
+    )
+    heads = [one.line().split("  ")[0] for one in heard.reports]
+    assert heads[0] == "generation 1/4 (level 1/2, 0.3 mm, stopped at -20 dB)"
+    assert heads[-1] == "generation 4/4 (level 2/2, 0.3 mm, stopped at -50 dB)"
+    assert [one.split(":")[0] for one in account_lines(done.levels)] == [
+        f"level {place}/2  cells of 0.3 mm, stopped at {stop} dB" for place, stop in ((1, -20), (2, -50))
+    ]
+    page = write_report(done.folder).read_text("utf-8")
+    for text in (
+        "Level 1, cells of 0.3 mm, stopped at -20 dB",
+        "Level 2, cells of 0.3 mm, stopped at -50 dB",
+        "antennas solved with cells of 0.3 mm, stopped at -50 dB",
+        "of an earlier level",
+    ):
+        assert text in page
+    assert "coarser cells" not in page
+    titles = [axes.get_title("left") for axes in convergence_figure(read_run(done.folder)).axes]
+    assert titles == ["level 1: 0.3 mm\nstopped at -20 dB", "level 2: 0.3 mm\nstopped at -50 dB"]
