@@ -174,7 +174,10 @@ def band_tables(record: RunRecord, row: Row) -> list[Table]:
 
 def certificate_account(record: RunRecord) -> str:
     """Name the winner with its verdict, and why no better antenna won, in one line; empty without certificates."""
-    return account(record.certificates, record.certificate_mode) if record.certificates else ""
+    if not record.certificates:
+        return ""
+    fixed_steps = bool((record.resolved.get("solver") or {}).get("steps"))
+    return account(record.certificates, record.certificate_mode, fixed_steps=fixed_steps)
 
 
 def certificate_table(record: RunRecord) -> Table:

@@ -269,7 +269,7 @@ class Session:
             best=next(one for one in hall if one.individual == winner),
             wall_seconds=self.driver.seconds,
             certificates=certificates,
-            certificate=account(certificates, mode),
+            certificate=account(certificates, mode, fixed_steps=bool(self._experiment.solver.settings.steps)),
         )
 
     def _with_findings(self, summary: RunSummary) -> RunSummary:

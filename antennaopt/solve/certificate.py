@@ -14,6 +14,7 @@ from antennaopt.quantities import format_frequency, format_length
 from antennaopt.sent import Sent
 from antennaopt.settings import TRUSTED_DB
 from antennaopt.solve.modes import measured_at_port
+from antennaopt.solve.outcome import REPEATABLE
 
 DECAY_DB = -TRUSTED_DB
 MOST_REFLECTED = 1.001
@@ -261,12 +262,13 @@ def verdict_shown(verdict: str | None, *, mesh_checked: bool) -> str | None:
     return f"{verdict}, one mesh" if verdict == TRUSTED and not mesh_checked else verdict
 
 
-def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
-    """Name the winner with its verdict, and why no better antenna won, in one line.
+def account(certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_steps: bool = False) -> str:
+    """Name the winner with its verdict, why no better antenna won, and what to do where none is trusted, in one line.
 
     Args:
         certificates: By individual, the best by fitness first; at least one.
         mode: As in `crowned`.
+        fixed_steps: Whether `solver.steps` sets the number of steps.
     """
     best, winner = next(iter(certificates)), crowned(certificates, mode) or ""
     said = f"{winner} is {_verdict(certificates[winner])}"
@@ -275,21 +277,30 @@ def account(certificates: Mapping[str, Mapping[str, Any]], mode: str) -> str:
         others = f"; so are the {passed_over - 1} after it" if passed_over > 2 else ""
         others = "; so is the one after it" if passed_over == 2 else others
         return f"{best} scores better but is {_verdict(certificates[best])}{others}; crowned instead: {said}"
-    if mode == "strict" and not is_trusted(certificates[winner]):
-        number = len(certificates)
-        none = f"none of the {number} best is trusted" if number > 1 else "the only antenna is not trusted"
-        return f"{none}; the best by fitness is kept: {said}{_remedy(certificates[winner])}"
-    return said
+    if any(is_trusted(one) for one in certificates.values()):
+        return said
+    said += _remedy(certificates[winner], fixed_steps=fixed_steps)
+    if mode != "strict":
+        return said
+    number = len(certificates)
+    none = f"none of the {number} best is trusted" if number > 1 else "the only antenna is not trusted"
+    return f"{none}; the best by fitness is kept: {said}"
 
 
-def _remedy(certificate: Mapping[str, Any]) -> str:
-    """Return what to do about an antenna that is not trusted, as the rest of a line."""
-    names = failed(certificate)
+def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool) -> str:
+    """Return what to do about an antenna that is not trusted, as the rest of a line; the first cause counts."""
+    names, halved = failed(certificate).keys(), (certificate.get("halved") or {}).get("status", "ok")
     if "decay" in names:
-        return "; raise solver.decay_db or solver.max_steps"
-    if any(name.startswith("mesh") for name in names):
-        return "; go by its figures with half the cell, `halved` in best/certificates.json"
-    return ""
+        return "; raise solver.steps" if fixed_steps else "; raise solver.decay_db or solver.max_steps"
+    if halved not in REPEATABLE or ("balance" in names and certificate["balance"]["figure"] is None):
+        return "; run `antennaopt resume` with the folder, which solves it again"
+    if "modes" in names:
+        return "; lower solver.frequencies or antenna.feed.inner_radius, so that the port measures all modes"
+    if halved == "undecayed":
+        return "; raise solver.max_steps"
+    if names & {"passive", "contour", "balance"} or halved != "ok":
+        return "; use smaller cells (raise solver.cells_per_wavelength, or lower solver.cell)"
+    return "; go by its figures with half the cell, `halved` in best/certificates.json"
 
 
 def _verdict(certificate: Mapping[str, Any]) -> str:
