@@ -211,10 +211,10 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     )
     if "port" in result:
         click.echo(port_line(result["port"], outcome["frequency_hz"]), err=to_stderr)
-    if simulated.subject.experiment.kind.spatial is not None and outcome.ok:
-        click.echo(ONE_MESH, err=to_stderr)
     if simulated.meshes is not None:
         click.echo(simulated.meshes.line(), err=to_stderr)
+    elif outcome.ok:
+        click.echo(ONE_MESH, err=to_stderr)
     warn(doubts(result["certificate"]))
 
 
