@@ -231,7 +231,7 @@ def _trapezoidal(target: _Target, **tuning: Any) -> Scheme:
 
 def _resident(target: _Target, **tuning: Any) -> Scheme:
     """Plan a cluster an antenna: all steps up to the next look in one launch."""
-    metal = {"warps": _WARPS_IN_METAL} if target.problem.metal else {}
+    metal: dict[str, Any] = {"warps": _WARPS_IN_METAL} if target.problem.metal else {}
     made = resident.plan(target.work, **metal | tuning)
     at_once = clusters_at_once(target.limits.multiprocessors, made.cluster)
 
