@@ -67,7 +67,8 @@ def test_refused_in_one_line(tmp_path, old, new, says):
     ],
 )  # fmt: skip
 def test_a_band_that_the_guide_has_not(call, tmp_path, frequencies, says):
-    (tmp_path / "horn.toml").write_text(replaced(HORN, '"9 GHz", "10 GHz", "11 GHz"', frequencies))
+    long_enough = replaced(HORN, "decay_db = 40", "decay_db = 50")  # a shorter stop has a warning of its own
+    (tmp_path / "horn.toml").write_text(replaced(long_enough, '"9 GHz", "10 GHz", "11 GHz"', frequencies))
     for command in ("simulate", "validate"):
         code, _, err = call(command, "horn.toml")
         assert code == 2 and says in err and err.strip().count("\n") == 0
