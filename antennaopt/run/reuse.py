@@ -173,7 +173,7 @@ class ReusingFarm(ForwardingFarm):
         keys = {individual: self._look_up.keys(design) for individual, design in jobs}
         wanted = [key for some in keys.values() for key in some]
         digests = {key: self._names[key] for key in wanted if key in self._names}
-        digests = self._cache.digests_of(wanted) | digests
+        digests |= self._cache.digests_of([key for key in wanted if key not in digests])
         outcomes = self._find({*digests.values()})
         left, ready = [], []
         for individual, design in jobs:

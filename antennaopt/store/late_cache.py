@@ -52,7 +52,7 @@ class LateCache(EvaluationCache):
 
     def digests_of(self, designs: Sequence[bytes]) -> dict[bytes, bytes]:  # noqa: D102
         waiting = {one: write.names[one] for write in self._writing for one in designs if one in write.names}
-        return super().digests_of(designs) | waiting
+        return super().digests_of([one for one in designs if one not in waiting]) | waiting
 
     def known(self, context: str, most: int) -> list[bytes]:  # noqa: D102
         waiting = [one.digest for write in self._writing for one in write.entries.values() if one.context == context]
