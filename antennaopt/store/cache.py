@@ -91,7 +91,7 @@ class EvaluationCache:
         damaged: Entries that were met, were not what had been written or no outcome, and were dropped.
         fault: Why the cache cannot be used, or empty.
         warnings: What went wrong, for people, a line each; removed once they are shown.
-        replaced: How often a file that was no cache any more was removed, and begun anew.
+        replaced: How often a file that was no cache any more was removed, and a new one made.
     """
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
