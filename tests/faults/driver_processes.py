@@ -44,8 +44,15 @@ def resumed(folder, *, workers):
         cheap_lens.go_on(folder, farm=cheap_lens.serial)
 
 
-def kill_once(reached, gate, *arguments):
-    """Start a run and kill its driver once `reached()` is true; its workers wait at the gate for that."""
+def kill_once(reached, gate, *arguments, number=signal.SIGKILL):
+    """Run a driver, send it a signal once `reached()` is true, and return its exit code; its workers wait at the gate.
+
+    Args:
+        reached: Says whether it is time.
+        gate: Opened after the signal.
+        arguments: Of `cheap_lens.py`.
+        number: The signal.
+    """
     process = subprocess.Popen(command(*arguments), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
 
@@ -54,8 +61,9 @@ def kill_once(reached, gate, *arguments):
             return reached()
 
         wait_until(there)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=SAFETY_S)
+        os.kill(process.pid, number)
+        (gate / "open").touch()
+        return process.wait(timeout=SAFETY_S)
     finally:
         (gate / "open").touch()
         process.kill()

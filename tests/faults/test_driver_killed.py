@@ -2,24 +2,33 @@
 
 The strike falls after the checkpoint of one generation and in the middle of the next: there the workers wait at a gate
 until it has come, so that neither a slow machine nor a fast one moves it. Strikes at any other moment, before the first
-checkpoint too, are those of `test_every_write`.
+checkpoint too, are those of `test_every_write`, and for each algorithm those of `test_every_write_of_each`.
 """
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import bits
 import cheap_lens
 import pandas as pd
 import pytest
+from driver_processes import kill_once, resumed, undisturbed
 from waiting import SAFETY_S, wait_until
+
+from antennaopt.search import ALGORITHMS
 
 HERE = Path(__file__).parent
 ACCIDENTAL = ["seconds", "stepping_seconds", "worker", "attempt"]
+AIMS = [{"metric": "directivity_dbi", "aim": "largest"}, {"metric": "diameter_mm", "aim": "least"}]
+POPULATION = 12
+OTHERS = [*(name for name in ALGORITHMS if name not in ("ga", "steady_state")), "auto"]
+"""Algorithms with generations but the default; `test_steady_killed` has the one without."""
 
 pytestmark = pytest.mark.slow
 
@@ -94,3 +103,38 @@ def test_resumed_it_is_equal(whole, tmp_path, numbers, code, generation):
     subprocess.run(command("resume", folder), capture_output=True, timeout=SAFETY_S, check=True)
     pd.testing.assert_frame_equal(table(folder), table(whole), check_exact=True)
     assert checkpoints(folder) == checkpoints(whole)
+
+
+def begun(algorithm):
+    """Options of a run in which every individual is solved."""
+    evolution = {"algorithm": algorithm, "population": POPULATION, "generations": 4, "elites": 0}
+    goals = {"objective": AIMS} if algorithm != "auto" and ALGORITHMS[algorithm].front else {}
+    return "--evolution", json.dumps({**evolution, "stop": {"goals": False}}), "--goals", json.dumps(goals)
+
+
+@pytest.mark.parametrize("algorithm", OTHERS)
+def test_a_search_of_each_algorithm_is_equal_after_a_signal_and_a_kill(tmp_path, algorithm):
+    """SIGTERM in the second generation, with three of it solved; SIGKILL in the third, in the session that goes on.
+
+    The gate is a new one for that session. It stands after the rest of the second generation.
+    """
+    options, after = begun(algorithm), POPULATION + 3
+    whole = undisturbed(tmp_path / "whole", *options)
+    plan, gate = cheap_lens.gated(tmp_path, after)
+
+    def at_the_gate():
+        return cheap_lens.reached(gate, after)
+
+    arguments = ("run", tmp_path / "struck", json.dumps(plan), *options)
+    assert kill_once(at_the_gate, gate, *arguments, number=signal.SIGTERM) == 143
+    (folder,) = (tmp_path / "struck" / "cheap_lens").iterdir()
+    newest = json.loads(max((folder / "checkpoint").iterdir()).read_text())
+    assert newest["payload"]["generation"] == 1
+    assert 3 <= len(newest["payload"]["state"]["partial"]) < POPULATION
+    shutil.rmtree(gate)
+    gate.mkdir()
+    assert kill_once(at_the_gate, gate, "resume", folder) == -signal.SIGKILL
+    assert POPULATION < len(bits.rows(folder)) < len(bits.rows(whole))
+    resumed(folder, workers=False)
+    bits.assert_equal(folder, whole)
+    assert (folder / "resolved.json").read_bytes() == (whole / "resolved.json").read_bytes()

@@ -6,6 +6,7 @@ again. Without the record both fail.
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,14 +37,15 @@ def recorded(folder):
     return path.read_bytes().count(b"]\n") if path.exists() else 0
 
 
-def killed(root, after):
-    """Start a run and kill its driver once a number of antennas are complete; the workers wait for that."""
+def killed(root, after, number=signal.SIGKILL):
+    """Start a run and send its driver a signal once a number of antennas are complete; the workers wait for that."""
     plan, gate = cheap_lens.gated(root, after)
 
     def enough():
         return any(recorded(folder) >= after for folder in (root / "cheap_lens").glob("*"))
 
-    kill_once(enough, gate, "run", root, json.dumps(plan), "--evolution", STEADY)
+    code = kill_once(enough, gate, "run", root, json.dumps(plan), "--evolution", STEADY, number=number)
+    assert code == (143 if number == signal.SIGTERM else -number)
     (folder,) = (root / "cheap_lens").iterdir()
     return folder
 
@@ -77,12 +79,16 @@ def check_replay(folder):
     assert [one.to_dict() for one in again.hall_of_fame] == state["hall_of_fame"]
 
 
-@pytest.mark.parametrize("after", [5, 21])
-def test_killed_it_goes_on_from_the_recorded_order(tmp_path, after):
-    """Resumed twice: by two workers again, and by one solver that completes in order of birth."""
-    folder = killed(tmp_path, after)
+@pytest.mark.parametrize(("after", "number"), [(5, signal.SIGKILL), (21, signal.SIGKILL), (13, signal.SIGTERM)])
+def test_killed_it_goes_on_from_the_recorded_order(tmp_path, after, number):
+    """Resumed twice: by two workers again, and by one solver that completes in order of birth.
+
+    After SIGTERM what is under way is completed first.
+    """
+    folder = killed(tmp_path, after, number)
     complete = recorded(folder)
-    assert complete == after < TOTAL
+    assert after <= complete < TOTAL
+    assert number == signal.SIGTERM or complete == after
     other = copied(folder, tmp_path / "serial")
     finished("resume", folder)
     finished("resume", other, "--serial")
