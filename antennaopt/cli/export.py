@@ -70,7 +70,13 @@ def export(
     else:
         known = _of_run(source, individual or "best", wishes)
         antenna, plan = (
-            Antenna(experiment=known.experiment, design=known.design, title=_title(known), comment=_comment(known)),
+            Antenna(
+                experiment=known.experiment,
+                design=known.design,
+                title=_title(known),
+                comment=_comment(known),
+                settings=known.settings,
+            ),
             known.plan,
         )
     refuse_of_revolution(antenna, {"sph": wishes.far_field.files.get("sph"), **wishes.scripts.files})
@@ -78,6 +84,8 @@ def export(
     written = wishes.write_results(known, antenna) if known is not None else []
     written += [*wishes.geometry.write(antenna), *wishes.scripts.write(antenna, plan)]
     if not quiet:
+        if known is not None and known.coarse:
+            click.echo(f"{known.individual} was {known.coarse}", err=True)
         for path in written:
             click.echo(str(path), err=wishes.scripts.on_stdout)
 
@@ -174,7 +182,8 @@ def _title(known: Individual) -> str:
 
 
 def _comment(known: Individual) -> str:
-    return f"Individual {known.individual} of run {known.run_id}, fitness {known.fitness:.6g}."
+    solved = f", {known.coarse}" if known.coarse else ""
+    return f"Individual {known.individual} of run {known.run_id}, fitness {known.fitness:.6g}{solved}."
 
 
 def _of_file(source: Path) -> tuple[Antenna, dict[str, Any]]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from antennaopt.families import Family
     from antennaopt.families.shapes import Outline
     from antennaopt.families.spatial import Board
+    from antennaopt.settings import SolverSettings
 
 _PATH = click.Path(path_type=Path)
 geometry_options = options_of(
@@ -60,12 +61,14 @@ class Antenna:
         design: Every parameter, SI, by dotted name.
         title: For people.
         comment: For the top of a file: where it comes from.
+        settings: Of the solver, in place of the experiment's.
     """
 
     experiment: Experiment
     design: dict[str, float]
     title: str
     comment: str
+    settings: SolverSettings | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,7 +282,7 @@ def write_antenna(path: Path, family: Family, antenna: Antenna) -> Path:
         title=antenna.title,
         family=family,
         design=antenna.design,
-        solver=antenna.experiment.solver.settings.to_dict(),
+        solver=(antenna.settings or antenna.experiment.solver.settings).to_dict(),
         comment=antenna.comment,
         polarisation=antenna.experiment.polarisation,
     )

@@ -170,14 +170,22 @@ def _of_run(
     experiment = with_cell(known.experiment, per_wavelength, cell)
     about = {"run": known.run_id, "individual": known.individual}
     plan = known.plan if per_wavelength is None and cell is None else None
-    return Subject(experiment=experiment, design=known.design, plan=plan, backend=known.backend, about=about)
+    settings = known.settings if plan is not None else None
+    return Subject(
+        experiment=experiment,
+        design=known.design,
+        plan=plan,
+        settings=settings,
+        backend=known.backend,
+        about=about,
+    )
 
 
 def _antenna(source: Path, subject: Subject) -> Antenna:
     experiment, about = subject.experiment, subject.about
     origin = f"Individual {about['individual']} of run {about['run']}." if about else f"Written from {source.name}."
     title = experiment.title or experiment.name
-    return Antenna(experiment=experiment, design=subject.design, title=title, comment=origin)
+    return Antenna(experiment=experiment, design=subject.design, title=title, comment=origin, settings=subject.settings)
 
 
 def _refuse_failed(outcome: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
@@ -106,6 +106,23 @@ def at_cell(experiment: Experiment, cell: float) -> SolverSettings:
     ratio = cell_size(experiment) / cell
     steps = {name: max(round(count * ratio), 1) for name, count in settings.step_counts().items()}
     return replace(settings.with_cell(cell), **steps)
+
+
+def settings_of_level(
+    experiment: Experiment, level: int | None, coarser: Sequence[Mapping[str, Any]]
+) -> SolverSettings:
+    """Return the solver's settings of a level of a run.
+
+    Args:
+        experiment: The run's.
+        level: Counted from the coarsest, 0; None for a run with one level.
+        coarser: Plans of the levels below the finest, the coarsest first; of `auto` those that were chosen.
+    """
+    if experiment.fidelity is None or level is None or level >= len(coarser):
+        return experiment.solver.settings
+    if experiment.fidelity.is_measured:
+        return at_cell(experiment, coarser[level]["cell"])
+    return coarser_settings(experiment)[level]
 
 
 def check_fidelity(experiment: Experiment) -> None:
@@ -227,7 +244,7 @@ def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:
                 f"{entry} is finer than the solver's cells of {format_length(own)}, which certificates halve; "
                 "remove it or make the solver's cells finer"
             )
-        fault = _fault(experiment, cell)
+        fault = _fault(experiment, cell, fitted=fidelity.cells is None)
         if fault is not None:
             refuse(f"{entry} is too coarse: {fault}; use finer cells")
         if before is not None and cell * SAME > before:
@@ -235,8 +252,10 @@ def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:
         before = cell
 
 
-def _fault(experiment: Experiment, cell: float) -> str | None:
-    """Return what is wrong with coarse cells, m."""
+def _fault(experiment: Experiment, cell: float, *, fitted: bool = False) -> str | None:
+    """Return what is wrong with coarse cells, m; `fitted` where they are made smaller to fit the feed."""
+    from fdtd.axisymmetric.layout import fitted_to
+
     density = wavelength(experiment) / cell
     if density < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
         return f"{density:.3g} cells per wavelength (needs >= {FEWEST_CELLS_PER_WAVELENGTH:g})"
@@ -244,7 +263,7 @@ def _fault(experiment: Experiment, cell: float) -> str | None:
     if family.spatial is not None:
         short = next((one for one in too_narrow(family, lower, upper, cell) if one.always), None)
         return short and f"antenna.{short.refusal()}"
-    across = lower["feed.inner_radius"] / cell
+    across = lower["feed.inner_radius"] / (fitted_to(upper["feed.inner_radius"], cell) if fitted else cell)
     if across < FEWEST_CELLS_IN_GUIDE * (1.0 - 1e-9):
         return f"{across:.3g} cells across antenna.feed.inner_radius (needs >= {FEWEST_CELLS_IN_GUIDE:g})"
     return None

@@ -17,14 +17,15 @@ from antennaopt.store.damage import damage_lines
 from antennaopt.store.evaluations import COPIED, write_evaluations
 from antennaopt.store.files import check_run_folder, read_events
 from antennaopt.store.generations import generation_of, restoring
-from antennaopt.store.levels import finest_rows, plan_of_row
+from antennaopt.store.levels import coarse_text, coarser_plans, finest_rows, plan_of_row
 from antennaopt.store.reading import crowned_best
 from antennaopt.store.rows import modes_of_row, pattern_part
 from antennaopt.store.run_folder import RunFolder
-from antennaopt.store.schema import PARTS_OF_S11, RunColumns
+from antennaopt.store.schema import LEVEL, PARTS_OF_S11, RunColumns
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
+    from antennaopt.settings import SolverSettings
 
 
 class FolderStore(Store):
@@ -143,7 +144,10 @@ class Individual:
         individual: Its id.
         experiment: The run's.
         design: Every parameter, SI, by dotted name.
-        plan: The run's grid and steps.
+        plan: Grid and steps that solved it: the run's, or those of its level.
+        run_plan: The run's grid and steps, those of its finest level.
+        settings: The solver's settings behind `plan`.
+        coarse: Where it was solved, for people, if that was not on the finest level; empty if it was.
         backend: What solved it.
         outcome: The row's metrics, with patterns where they are on disk.
         fitness: What was minimised.
@@ -155,6 +159,9 @@ class Individual:
     experiment: Experiment
     design: dict[str, float]
     plan: dict[str, Any]
+    run_plan: dict[str, Any]
+    settings: SolverSettings
+    coarse: str
     backend: str
     outcome: Outcome
     fitness: float
@@ -174,6 +181,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
         ResumeRefusedError: It is not a run folder, or the individual's row or the plan is damaged.
     """
     from antennaopt.experiment import Experiment
+    from antennaopt.experiment.fidelity import settings_of_level
     from antennaopt.run.continuation import plan_to_resume
     from antennaopt.search import decode
 
@@ -191,6 +199,9 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
         experiment=experiment,
         design=experiment.design(decode(experiment.genes, row["genome"])),
         plan=plan_of_row(folder.manifest, row, plan),
+        run_plan=plan,
+        settings=settings_of_level(experiment, row.get(LEVEL), coarser_plans(folder.manifest)),
+        coarse=coarse_text(folder.manifest, row, plan),
         backend=backend,
         outcome=outcome,
         fitness=row["fitness"],

@@ -102,7 +102,7 @@ def _prepared(one: Individual, request: Request) -> tuple[Experiment, dict[str, 
     """
     from antennaopt.experiment.tolerance import spreads_of
 
-    own, plan, notes = one.experiment.tolerance, dict(one.plan), []
+    own, plan, notes = one.experiment.tolerance, dict(one.run_plan), []
     if own is None and request.of is None:
         raise ConfigurationError(
             f"{one.run_id} has no [tolerance]; give one with --of, for example --of 'lens.radii=0.02 mm'"
@@ -112,6 +112,8 @@ def _prepared(one: Individual, request: Request) -> tuple[Experiment, dict[str, 
             f"{one.run_id} has no goal with a bound, which an antenna meets or misses; the yield needs an "
             "[[objective]] or [[constraint]] with at_least or at_most"
         )
+    if one.coarse:
+        notes.append(f"{one.individual} was {one.coarse}; here it and all made of it are solved on the finest")
     experiment = one.experiment.changed(cluster=request.cluster) if request.cluster else one.experiment
     if request.of is not None:
         spreads = spreads_of(request.of, experiment.antenna)

@@ -23,6 +23,7 @@ from antennaopt.solve.solvers import evaluator_of, planner_of
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
     from antennaopt.figures import Figure
+    from antennaopt.settings import SolverSettings
 
 Working = Callable[[str, Mapping[str, Any]], AbstractContextManager[Callable[..., None] | None]]
 """Called with a line and a plan before each solution; its context yields the `watch` of `SolveOptions`."""
@@ -36,6 +37,7 @@ class Subject:
         experiment: Its settings; no parameter is a range, or `design` has a value for each.
         design: Every parameter, SI, by dotted name.
         plan: Lattice and steps; the run's own for an antenna of a run, None for a lattice made for this antenna.
+        settings: Of the solver behind `plan`; None for those of the experiment.
         backend: The run's own, or None.
         about: Further keys of the JSON object.
         asked: Figures that are asked for in addition to those of the experiment's objectives.
@@ -44,6 +46,7 @@ class Subject:
     experiment: Experiment
     design: dict[str, float]
     plan: dict[str, Any] | None = None
+    settings: SolverSettings | None = None
     backend: str | None = None
     about: dict[str, Any] = field(default_factory=dict)
     asked: tuple[Figure, ...] = ()
@@ -260,7 +263,8 @@ def with_cell(
     if cells_per_wavelength is None and cell is None:
         return experiment
     size = cell_size(cells_per_wavelength, cell, option=option)
-    return experiment.changed(solver={"cell": size, "cells_per_wavelength": cells_per_wavelength})
+    one = experiment if experiment.fidelity is None else experiment.changed(fidelity=None)  # levels are of searches
+    return one.changed(solver={"cell": size, "cells_per_wavelength": cells_per_wavelength})
 
 
 def cell_size(cells_per_wavelength: float | None, cell: str | float | None, *, option: str = "--") -> float | None:

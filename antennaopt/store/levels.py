@@ -44,6 +44,23 @@ def plan_of_row(manifest: Mapping[str, Any], row: Mapping[str, Any], plan: Mappi
     return dict(plan if level is None or level >= len(coarser) else coarser[level])
 
 
+def coarse_text(manifest: Mapping[str, Any], row: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
+    """Return where a row below the finest level was solved, for people; empty for one of the finest.
+
+    The text is `solved on level 1/2 (cells of 0.6 mm), not on the finest (cells of 0.3 mm)`.
+
+    Args:
+        manifest: Of the run.
+        row: Of an individual.
+        plan: Of the finest level.
+    """
+    plans, level = [*coarser_plans(manifest), plan], row.get(LEVEL)
+    if level is None or level >= len(plans) - 1:
+        return ""
+    each = [format_level(one["cell"], stop) for one, stop in zip(plans, stops_of(plans), strict=True)]
+    return f"solved on level {level + 1}/{len(plans)} (cells of {each[level]}), not on the finest (cells of {each[-1]})"
+
+
 def coarser_plans(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the plans of the levels below the finest, the coarsest first; empty for a run with one level."""
     table = manifest.get("fidelity")
