@@ -27,6 +27,9 @@ EARTH_RADIUS = 6371e3
 
 _SAME_ANGLE = 1e-9
 
+_COVERED = 1e-6
+"""Angle by which corners may fall short of a range, rad: 1.5707963 rad is 90 degrees."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
@@ -125,7 +128,7 @@ def _line(name: str, limit: float | Sequence[Sequence[float]] | None, low: float
         if other < one:
             raise ConfigError(f"{name}: {_deg(other)} comes after {_deg(one)} (angles must rise); put them in order")
     first, last = corners[0][0], corners[-1][0]
-    if first > low + _SAME_ANGLE or last < high - _SAME_ANGLE:
+    if first > low + _COVERED or last < high - _COVERED:
         raise ConfigError(
             f"{name} reaches from {_deg(first)} to {_deg(last)} (must cover theta, {_deg(low)} to {_deg(high)}); "
             "add corners or narrow theta"

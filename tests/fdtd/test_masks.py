@@ -152,6 +152,14 @@ def test_masks_that_are_refused(given: dict, message: str) -> None:
         Mask.of(**given)
 
 
+def test_corners_rounded_to_seven_digits_cover_a_range() -> None:
+    """1.5707963 rad is 90 degrees less 2.7e-8 rad."""
+    mask = Mask.of(theta=(np.deg2rad(20.0), np.pi / 2), at_most=[(0.3490658, -20.0), (1.5707963, -30.0)])
+    assert mask.at_most[-1] == (np.pi / 2, pytest.approx(-30.0))
+    with pytest.raises(ConfigError, match="must cover theta"):
+        Mask.of(theta=(np.deg2rad(20.0), np.pi / 2), at_most=[(0.349, -20.0), (1.5707, -30.0)])
+
+
 def test_limits_that_touch_are_allowed() -> None:
     mask = Mask.of(at_most=[[0.0, 0.0], [1.0, -10.0]], at_least=[[0.0, -3.0], [1.0, -10.0]])
     assert mask.at_least[-1] == mask.at_most[-1]
