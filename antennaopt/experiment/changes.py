@@ -16,6 +16,10 @@ CELLS = ("cell", "cells_per_wavelength")
 """Entries of [solver] that exclude each other: one that is given takes the place of the other."""
 
 
+DECISIVE = {"antenna", "objective", "objectives", "tolerance", "fidelity", "evolution"}
+"""Tables that decide what `algorithm = "auto"` becomes: an experiment with others has not the reason of before."""
+
+
 def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the resolved table of an experiment with other entries, not checked yet.
 
@@ -38,6 +42,8 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str
             data[name] = {**(_freed(experiment, change) if name == "solver" else old), **change}
         else:
             data[name] = change
+    if DECISIVE & changes.keys():
+        data["evolution"] = {**data["evolution"], "chosen": ""}
     return data
 
 

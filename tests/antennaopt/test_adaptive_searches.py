@@ -257,6 +257,14 @@ def test_auto_becomes_the_algorithm_that_is_chosen(tmp_path, text, expected, why
     named = read(tmp_path, text, f"evolution.algorithm={expected}", "evolution.population=16", polish)
     assert found.config_hash == named.config_hash
     assert "chosen" not in named.resolved()["evolution"]
+    assert found.changed(title="same antenna").evolution.chosen == found.evolution.chosen
+
+
+def test_another_algorithm_has_not_the_reason_of_the_chosen_one(tmp_path):
+    """`changed` kept it."""
+    one = read(tmp_path, LENS, "evolution.algorithm=auto")
+    other = one.changed(evolution={"algorithm": "random"}).evolution
+    assert one.evolution.chosen and (other.algorithm, other.chosen) == ("random", "")
 
 
 @pytest.mark.parametrize(
