@@ -184,8 +184,9 @@ def simulate(
     from antennaopt.solve.device import chosen_backend
     from antennaopt.solve.simulate import simulate as solve
 
-    asked = tuple(one for one in map(figure_asked, figures) if one is not None)
-    subject = replace(_subject(antenna, cells_per_wavelength, cell), asked=asked)
+    subject = _subject(antenna, cells_per_wavelength, cell)
+    found = [figure_asked(one, subject.experiment.polarisation) for one in figures]
+    subject = replace(subject, asked=tuple(one for one in found if one is not None))
     asked_backend = subject.backend if backend == "auto" and subject.backend else backend
     name = chosen_backend(asked_backend)
     return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True, devices=devices))

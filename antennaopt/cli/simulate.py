@@ -101,7 +101,7 @@ def simulate(
         subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
     else:
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
-    subject = replace(subject, asked=_asked(figures))
+    subject = replace(subject, asked=_asked(figures, subject.experiment.polarisation))
     antenna = _antenna(source, subject)
     outputs.check_geometry(antenna, json_file, source)
     if not quiet:
@@ -130,10 +130,10 @@ def simulate(
     outputs.write(outcome, antenna, plan=simulated.plan, title=simulated.title, frequency=frequency, quiet=quiet)
 
 
-def _asked(texts: tuple[str, ...]) -> tuple[Figure, ...]:
+def _asked(texts: tuple[str, ...], polarisation: str) -> tuple[Figure, ...]:
     from antennaopt.experiment import figure_written
 
-    found = [figure_written(text) for text in texts]
+    found = [figure_written(text, polarisation) for text in texts]
     return tuple(one for one in found if one is not None)
 
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.experiment import Experiment, first_fault
 from antennaopt.experiment.objective import BOUNDS, Goal, Objective
-from antennaopt.figures import Figure, figure_of
+from antennaopt.figures import KINDS, LINEAR, Figure, figure_of, metric_name
 from antennaopt.machine import read_regular
 
 EXCLUSIVE = ("cell", "cells_per_wavelength")
@@ -234,25 +234,49 @@ def _line(text: str, token: re.Match[str]) -> int:
 _GOAL: TypeAdapter[Objective] = TypeAdapter(Goal)
 
 
-def figure_asked(table: Mapping[str, Any]) -> Figure | None:
+def figure_asked(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure | None:
     """Return the figure of an objective that need not have a bound; None where it is a metric of every row.
 
     Args:
         table: As a file has it: `{"metric": "crosspol_db", "theta": "20 deg"}`.
+        polarisation: Of the experiment, which decides the plane of a pattern that has none.
 
     Raises:
-        ConfigurationError: One line.
+        ConfigurationError: One line; also for what counts in a goal alone.
     """
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(
+            f'figure {table!r:.40} is no table; write for example {{"metric": "crosspol_db", "theta": "20 deg"}}'
+        )
+    _refuse_goals(table)
     bounded = any(table.get(key) is not None for key in BOUNDS)
     try:
         goal = _GOAL.validate_python({**table, **({} if bounded else {"at_most": 0.0})}, context={"si": False})
     except ValidationError as error:
         raise ConfigurationError(f"figure {first_fault(error)}") from None
-    return figure_of(goal.model_dump())
+    return figure_of(goal.model_dump(), polarisation)
 
 
-def figure_written(text: str) -> Figure | None:
+def _refuse_goals(table: Mapping[str, Any]) -> None:
+    """Refuse entries of goals that change nothing of a figure."""
+    metric = metric_name(str(table.get("metric")))
+    bounds = () if metric == "pattern_db" else BOUNDS  # which decide whether it is a mask, a highest or a lowest level
+    band = metric in KINDS and KINDS[metric].band
+    entries = ("weight", "aim", *bounds, *(() if band else ("frequencies",)))
+    for key in entries:
+        if table.get(key) is not None:
+            raise ConfigurationError(
+                f"figure {key} = {table[key]!r:.40} has no effect on {table.get('metric')}, only on a goal of a file; "
+                "remove it"
+            )
+
+
+def figure_written(text: str, polarisation: str = LINEAR) -> Figure | None:
     """Return the figure of a text: `crosspol_db, theta=20 deg`; values as in TOML, or text without quotes.
+
+    Args:
+        text: The metric, then pairs of key and value.
+        polarisation: As for `figure_asked`.
 
     Raises:
         ConfigurationError: One line.
@@ -264,4 +288,4 @@ def figure_written(text: str) -> Figure | None:
         if not sign:
             raise ConfigurationError(f'figure "{text}": {entry!r} is not of the form key=value; write theta=20 deg')
         table[key.strip()] = _value(value.strip())
-    return figure_asked(table)
+    return figure_asked(table, polarisation)

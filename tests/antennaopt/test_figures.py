@@ -5,6 +5,7 @@ import pytest
 from config_files import LENS, replaced
 from family_cases import DESIGNS, KINDS
 
+from antennaopt.cli.simulate import _asked
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import figure_asked, figure_written, load_experiment
 from antennaopt.figures import KINDS as FIGURES
@@ -246,6 +247,19 @@ def test_circular_polarisation_makes_the_co_polar_pattern_the_default(tmp_path):
     assert [one.figures[0].name for one in (linear, circular)] == ["pattern_db_both_20_90deg", "pattern_db_co_20_90deg"]
     assert linear.config_hash != circular.config_hash
 
+    text = 'pattern_db, theta=["20 deg", "90 deg"]'
+    assert figure_written(text, "rhcp") == circular.figures[0]
+    for one, name in ((linear, "pattern_db_both_20_90deg"), (circular, "pattern_db_co_20_90deg")):
+        asked = _asked((text, 'pattern_db, theta=["20 deg", "90 deg"], plane=cross'), one.polarisation)
+        assert [each.name for each in asked] == [name, "pattern_db_cross_20_90deg"]
+
+
+def test_figures_with_a_band_take_its_frequencies():
+    table = {"metric": "phase_centre_spread_mm", "frequencies": ["28 GHz", "30 GHz"]}
+    assert figure_asked(table).told["frequencies"] == (28e9, 30e9)
+    with pytest.raises(ConfigurationError, match="'crosspol_db' is no table"):
+        figure_asked("crosspol_db")
+
 
 def test_the_other_spelling_of_a_metric_has_the_same_columns(tmp_path):
     (goal,) = load_experiment(goal_file(tmp_path, 'metric = "realised_gain_dbi"\nat_least = 10')).goals
@@ -258,6 +272,9 @@ def test_a_figure_as_text():
     assert figure_written("crosspol_db, theta=20 deg").name == "crosspol_db_20deg"
     assert figure_written("gain_dbi") is None
     for text, says in (
+        ("crosspol_db, theta=20 deg, weight=3", "weight = 3 has no effect on crosspol_db, only on a goal of a file"),
+        ("crosspol_db, theta=20 deg, at_most=-20", "at_most = -20 has no effect on crosspol_db"),
+        ('gain_dbi, frequencies=["30 GHz"]', "has no effect on gain_dbi"),
         ("crosspol", "did you mean 'crosspol_db'"),
         ("crosspol_db, 20 deg", "not of the form key=value"),
     ):
