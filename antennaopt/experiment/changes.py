@@ -39,12 +39,22 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str
         name = names.get(given, given)
         old = data.get(name)
         if isinstance(change, Mapping) and isinstance(old, Mapping):
-            data[name] = {**(_freed(experiment, change) if name == "solver" else old), **change}
+            data[name] = {**(_freed(experiment, change) if name == "solver" else old), **_merged(old, change, name)}
         else:
             data[name] = change
     if DECISIVE & changes.keys():
         data["evolution"] = {**data["evolution"], "chosen": ""}
     return data
+
+
+def _merged(old: Mapping[str, Any], change: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a change of [evolution] with the entries of its own tables, [evolution.stop], that are not to differ."""
+    if name != "evolution":
+        return dict(change)
+    return {
+        key: {**old[key], **one} if isinstance(one, Mapping) and isinstance(old.get(key), Mapping) else one
+        for key, one in change.items()
+    }
 
 
 def _freed(experiment: Experiment, change: Mapping[str, Any]) -> dict[str, Any]:

@@ -188,6 +188,12 @@ def test_changed_entries_count_as_in_the_file(horn):
     finer = antenna.changed(solver={"cells_per_wavelength": 25}).experiment.solver
     assert (finer.cell, finer.cells_per_wavelength) == (None, 25)
     assert antenna.changed(solver={"cell": 0.3e-3}).experiment.solver.cell == 0.3e-3
+    stop = antenna.changed(evolution={"stop": {"stagnation": 9}}).changed(evolution={"stop": {"fitness": 0.1}})
+    assert (stop.experiment.evolution.stop.stagnation, stop.experiment.evolution.stop.fitness) == (9, 0.1)
+    crossover = antenna.changed(evolution={"crossover": {"kind": "blend"}}).changed(
+        evolution={"crossover": {"alpha": 0.3}}
+    )
+    assert crossover.experiment.evolution.crossover.kind == "blend"
     (goal,) = antenna.changed(objective=[{"metric": "gain_dbi", "at_least": 12}]).experiment.objectives
     assert goal.at_least == 12
     with pytest.raises(ao.ConfigurationError, match="frequencies is not a known key"):
