@@ -221,20 +221,25 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
 
     Args:
         outcome: From `simulate`.
-        frequency: Frequency of the field that is drawn, Hz; the design frequency when None.
+        frequency: Frequency of the field that is drawn, one that is solved, Hz; the design frequency when None.
 
     Returns:
         A Matplotlib figure; `figure.savefig("lens.png")` writes it.
 
     Raises:
-        ConfigurationError: The antenna was not solved.
+        ConfigurationError: The antenna was not solved, or not at that frequency.
     """
+    from antennaopt.quantities import format_frequency
     from antennaopt.report.simulation import draw_simulation
 
     simulated = outcome._simulated
     if not outcome.results:
         raise ConfigurationError(f"there is nothing to plot: the antenna was not solved ({outcome.status})")
     experiment = simulated.subject.experiment
+    solved = [one.frequency_hz for one in outcome.results]
+    if frequency is not None and not _is_one_of(frequency, solved):
+        known = ", ".join(f"{one:g}, {format_frequency(one)}" for one in solved)
+        raise ConfigurationError(f"frequency = {frequency!r:.40} is not solved; give a number in Hz (solved: {known})")
     return draw_simulation(
         simulated.outcome,
         title=simulated.title,
@@ -243,6 +248,10 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
         polarisation=experiment.polarisation,
         board=experiment.kind.board(simulated.subject.design),
     )
+
+
+def _is_one_of(frequency: float, solved: Sequence[float]) -> bool:
+    return not isinstance(frequency, str) and any(abs(one - frequency) <= 1e-6 * one for one in solved)
 
 
 def to_xarray(outcome: Simulation) -> xr.Dataset:

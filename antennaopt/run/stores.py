@@ -211,7 +211,7 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
 
 def _row(folder: RunFolder, individual: str) -> dict[str, Any]:
     try:
-        generation = generation_of(individual)
+        generation = generation_of(str(individual))
     except ValueError as error:
         raise ConfigurationError(f"--individual: {error}") from None
     if generation in folder.generations():

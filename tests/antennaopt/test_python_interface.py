@@ -91,6 +91,13 @@ def test_plot_draws_the_antenna(outcome):
     assert len(figure.subfigs) == 2
 
 
+@pytest.mark.parametrize("frequency", ["30 GHz", 30.0, 30.1e9, 0.0])
+def test_plot_of_a_frequency_that_is_not_solved_is_refused(outcome, frequency):
+    """30.0 drew the field at the frequency nearest to 30 Hz, "30 GHz" was a TypeError."""
+    with pytest.raises(ao.ConfigurationError, match="is not solved; give a number in Hz"):
+        ao.plot(outcome, frequency=frequency)
+
+
 def test_a_dataset_has_units_and_dimensions(outcome):
     data = ao.to_xarray(outcome)
     assert dict(data.sizes) == {"frequency": 2, "theta": 181}
