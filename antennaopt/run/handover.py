@@ -28,6 +28,9 @@ WHOLE_NUMBER = 1
 Message = tuple[bytes, list[np.ndarray]]
 """Text, and the arrays whose places in it are numbers."""
 
+Part = tuple[list[int], dict[str, Any], int, int]
+"""Outcomes of one batch: their places among all, the plain data of their table, first and last place of its arrays."""
+
 
 class Unfit(Exception):  # noqa: N818 - what it is
     """Data has no form in a message: the process that has it writes it."""
@@ -50,13 +53,9 @@ def generation_message(generation: int, evaluations: Sequence[Evaluation]) -> Me
     rows = {name: [getattr(one, name) for one in candidates] for name in OF_CANDIDATE}
     rows |= {name: [getattr(one, name) for one in evaluations] for name in OF_EVALUATION}
     buffers = _take_numbers(rows)
-    parts = []
-    for sent, at, places, outcomes in _by_batch([one.outcome for one in evaluations]):
-        head, arrays = table_of(outcomes, sent, places)
-        parts.append((at, head, len(buffers), len(buffers) + len(arrays)))
-        buffers += arrays
+    parts = parts_of([one.outcome for one in evaluations], buffers)
     about = {"rows": rows, "copies": copies_of(evaluations), "parts": parts}
-    return _packed({"generation": generation, **about}), buffers
+    return packed({"generation": generation, **about}), buffers
 
 
 def state_message(generation: int, state: Mapping[str, Any]) -> Message:
@@ -65,7 +64,7 @@ def state_message(generation: int, state: Mapping[str, Any]) -> Message:
     Raises:
         Unfit: It holds what MessagePack has no form for.
     """
-    return _packed({"generation": generation, "state": state}), []
+    return packed({"generation": generation, "state": state}), []
 
 
 def read_message(text: bytes | bytearray) -> dict[str, Any]:
@@ -81,12 +80,33 @@ def rows_of(told: Mapping[str, Any], buffers: Sequence[Any]) -> list[Row]:
         buffers: Its arrays, as bytes.
     """
     columns = _with_numbers(told["rows"], buffers)
-    outcomes: list[Any] = [None] * len(columns["individual"])
-    for at, head, first, end in told["parts"]:
-        for row, one in zip(at, outcomes_of(head, buffers[first:end]), strict=True):
-            outcomes[row] = one
+    outcomes = outcomes_of_parts(told["parts"], buffers)
     values = zip(*columns.values(), outcomes, strict=True)
     return [owned(Row, {**dict(zip((*columns, "outcome"), one, strict=True)), "samples": ()}) for one in values]
+
+
+def parts_of(outcomes: Sequence[Outcome], buffers: list[np.ndarray]) -> list[Part]:
+    """Return outcomes as a table a batch that they know, and add the arrays of these tables to a message's."""
+    parts = []
+    for sent, at, places, ones in _by_batch(outcomes):
+        head, arrays = table_of(ones, sent, places)
+        parts.append((at, head, len(buffers), len(buffers) + len(arrays)))
+        buffers += arrays
+    return parts
+
+
+def outcomes_of_parts(parts: Sequence[Part], buffers: Sequence[Any]) -> list[Outcome]:
+    """Return the outcomes of `parts_of`, in their order.
+
+    Args:
+        parts: As they came in the message.
+        buffers: All arrays of the message, as bytes.
+    """
+    outcomes: list[Any] = [None] * sum(len(at) for at, *_ in parts)
+    for at, head, first, end in parts:
+        for row, one in zip(at, outcomes_of(head, buffers[first:end]), strict=True):
+            outcomes[row] = one
+    return outcomes
 
 
 def _take_numbers(rows: dict[str, Any]) -> list[np.ndarray]:
@@ -122,7 +142,7 @@ def _by_batch(outcomes: Sequence[Outcome]) -> list[tuple[Sent | None, list[int],
     return [*batches.values(), *([others] if others[1] else [])]
 
 
-def _packed(told: Mapping[str, Any]) -> bytes:
+def packed(told: Mapping[str, Any]) -> bytes:
     """Return a message's text.
 
     Raises:

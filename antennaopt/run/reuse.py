@@ -31,7 +31,7 @@ MOST_SENT = 32_768
 """Digests that travel with every batch, eight bytes each, at most; half of them are those used last before."""
 
 WRITE_AFTER = 512
-"""Entries that wait for one transaction, at most."""
+"""Entries that wait until they are written together, with the reply that the last of them came in."""
 
 WRITE_AFTER_S = 5.0
 
@@ -126,6 +126,10 @@ class ReusingFarm(ForwardingFarm):
         """Yield what is not known of the first batch before the others are taken."""
         yield from self._unanswered(islice(batches, 1))
         yield from self._unanswered(batches)
+
+    def expect(self, antennas: int) -> None:
+        """Prepare for generations of so many antennas that a device solves."""
+        self._cache.expect(antennas)
 
     def close(self) -> None:
         """Write what waits, and say what went wrong; the farm behind stays open."""
@@ -222,6 +226,8 @@ class ReusingFarm(ForwardingFarm):
                 received.append((individual, made))
         if lost:
             self._farm.submit([lost])
+        if len(self._fresh) >= WRITE_AFTER or (self._fresh and self._clock() - self._written > WRITE_AFTER_S):
+            self._write()  # whole replies: their arrays need not be copied
         return received
 
     def _made(self, individual: str, outcome: Outcome, found: Mapping[bytes, Outcome]) -> Outcome | None:
@@ -252,8 +258,6 @@ class ReusingFarm(ForwardingFarm):
         self._here.add(digest)
         self._fresh[digest] = Entry(digest=digest, outcome=outcome, **about)
         self._known.add(digest)
-        if len(self._fresh) >= WRITE_AFTER or self._clock() - self._written > WRITE_AFTER_S:
-            self._write()
 
     def _name(self, individual: str, identity: Mapping[str, str], digest: bytes) -> None:
         """Note which cells a design has."""

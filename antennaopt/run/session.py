@@ -180,6 +180,8 @@ class Session:
                 self._drawer = Drawer()
         if self._farm.device is not None:
             self._store.expect(self._experiment.evolution.population)
+            if isinstance(self._solving, ReusingFarm):
+                self._solving.expect(self._experiment.evolution.population)
         try:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:

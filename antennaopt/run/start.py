@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from antennaopt.farm.interface import Farm
+from antennaopt.run.cache_writer import RunCache
 from antennaopt.run.continuation import Ancestry, experiment_to_resume, plan_digest, plan_to_resume, restore, written
 from antennaopt.run.levels import choose, plans_of
 from antennaopt.run.planning import Evaluate, plan_for, standard_evaluate
@@ -25,7 +26,6 @@ from antennaopt.solve.device import AS_THE_WORKER
 from antennaopt.solve.figures import planned
 from antennaopt.solve.planes import planes_of
 from antennaopt.store.cache import EvaluationCache, usual_folder
-from antennaopt.store.late_cache import LateCache
 from antennaopt.store.manifest import ExperimentRecord
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.schema import GeneColumn, RunColumns
@@ -164,7 +164,7 @@ class Means:
         folder = usual_folder(self.cache) if experiment.cluster.cache or self.cache else None
         if folder is None or (self.evaluate is not None and self.cache is None):
             return nullcontext()
-        return LateCache(folder)
+        return RunCache(folder)
 
 
 def run(

@@ -11,27 +11,16 @@ from typing import Any
 
 from antennaopt.run.handover import Message, Unfit, generation_message, state_message
 from antennaopt.run.interfaces import Evaluation, Recalled
+from antennaopt.run.other_process import MANY, PATIENCE_S, PER_SECOND, SOLVING, WriterLost
 from antennaopt.run.stores import FolderStore
-from antennaopt.run.writer import Writer, WriterLost
+from antennaopt.run.writer import Writer
 from antennaopt.solve.device import usable_cores
 from antennaopt.store.files import remove_all_leftovers
 from antennaopt.store.generations import generation_of
 from antennaopt.store.run_folder import RunFolder
 
-MANY = 256
-"""Rows of a generation from which on a process may write them."""
-
-PER_SECOND = 300.0
-"""Rows a second from which on one is started: a thread takes some 60 us of the interpreter for a row."""
-
 MOST_WAITING = 2
 """Generations that a process may have left to write, the one under way among them, when another is handed in."""
-
-SOLVING = 2
-"""Cores that the driver and a device's worker keep busy at the start; with no more nothing is started meanwhile."""
-
-PATIENCE_S = 5.0
-"""After which a process that writes is woken, in case a signal has stopped it."""
 
 
 class WriteBehind(FolderStore):

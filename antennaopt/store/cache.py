@@ -175,6 +175,9 @@ class EvaluationCache:
 
         self._try(write, None)
 
+    def expect(self, entries: int) -> None:
+        """Prepare for that many entries, which will come fast; nothing to do here."""
+
     def totals(self) -> list[dict[str, Any]]:
         """Return entries, bytes, first and last use (seconds since 1970) by solver version, the latest first."""
         ask = (

@@ -39,7 +39,8 @@ class LateCache(EvaluationCache):
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         """Open the cache of a folder, as `EvaluationCache` does."""
         self._written: EvaluationCache | None = None
-        self._seen = (0, 0)  # files that reader and thread had replaced when each last opened its own
+        self._replaced_behind = 0  # files that the thread has replaced
+        self._seen = (0, 0)  # files that the other had replaced when thread and reader last opened their own
         super().__init__(folder, most_bytes=most_bytes)
         self._folder = folder
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="evaluation-cache")
@@ -65,39 +66,48 @@ class LateCache(EvaluationCache):
         if self._connection is None:
             return
         while self._writing and (self._writing[0].done.done() or len(self._writing) >= MOST_WAITING):
-            self._writing.popleft().done.result()
+            self._wait(self._writing.popleft().done)
         made, names, again = {one.digest: one for one in entries}, dict(designs), list(used)
         self._writing.append(_Write(self._thread.submit(self._write, made, names, again), made, names))
 
     def close(self) -> None:
         """Write what waits and close the file; a second call does nothing."""
-        self._thread.shutdown()
         waiting, self._writing = self._writing, deque()
         try:
             for one in waiting:
-                one.done.result()
+                self._wait(one.done)
         finally:
-            if self._written is not None:
-                self._written.close()
+            self._thread.shutdown()
+            self._close_written()
             super().close()
 
     def _write(self, entries: dict[bytes, Entry], names: dict[bytes, bytes], used: list[bytes]) -> None:
         """In the thread: write what one call of `add` was given."""
         if self._written is None or self._seen[0] != self.replaced:
-            if self._written is not None:
-                self._written.close()
-            written = EvaluationCache(self._folder, most_bytes=self._most_bytes)
-            self.warnings += written.warnings
-            written.warnings = self.warnings  # one list for both
-            self._seen = self.replaced, 0  # also where it was replaced just now
-            self._written = written
+            self._close_written()
+            self._seen = self.replaced, self._seen[1]
+            self._written = EvaluationCache(self._folder, most_bytes=self._most_bytes)
+            self.warnings += self._written.warnings
+            self._written.warnings = self.warnings  # one list for both
+            self._replaced_behind += self._written.replaced
+        before = self._written.replaced
         self._written.add(entries.values(), names.items(), used)
+        self._replaced_behind += self._written.replaced - before
+
+    def _wait(self, write: Future[None]) -> None:
+        """Wait until something is written, and raise what it raised."""
+        write.result()
+
+    def _close_written(self) -> None:
+        """Close the thread's file, if it has opened one."""
+        written, self._written = self._written, None
+        if written is not None:
+            written.close()
 
     def _try(self, action: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """Read the file that is there, also where the thread has replaced the one before."""
-        written = self._written
-        if written is not None and self._connection is not None and self._seen[1] != written.replaced:
-            self._seen = self._seen[0], written.replaced
+        if self._connection is not None and self._seen[1] != self._replaced_behind:
+            self._seen = self._seen[0], self._replaced_behind
             self._disconnect()
             self._connection = self._open()
         return super()._try(action, otherwise)

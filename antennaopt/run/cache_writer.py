@@ -1,0 +1,186 @@
+"""A process that writes the evaluation cache's entries, for drivers whose own interpreter is busy.
+
+SQLite gives the interpreter away for each row. A thread that takes it back waits for its turn where another computes,
+and makes that one give way as often.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from antennaopt.run.handover import Message, Unfit, outcomes_of_parts, packed, parts_of, read_message
+from antennaopt.run.other_process import MANY, PATIENCE_S, PER_SECOND, SOLVING, OtherProcess, WriterLost, answer_all
+from antennaopt.solve.device import usable_cores
+from antennaopt.store.cache import DIGEST_BYTES, MOST_BYTES, Entry, EvaluationCache
+from antennaopt.store.late_cache import LateCache
+
+
+class RunCache(LateCache):
+    """The evaluation cache of a run: its thread has a process write where many antennas come fast.
+
+    Where that process is lost, the thread writes again.
+    """
+
+    def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
+        """Open the cache of a folder, as `EvaluationCache` does."""
+        self._process: OtherProcess | None = None
+        self._may_start = True
+        self._handed = time.monotonic()
+        super().__init__(folder, most_bytes=most_bytes)
+
+    def expect(self, entries: int) -> None:
+        """Start the process before a device's first generation, of `entries` antennas: that will be fast."""
+        if usable_cores() > SOLVING and entries >= MANY:
+            self.start_process()
+
+    def start_process(self) -> None:
+        """Start the process that writes, unless it was started before, or cannot be."""
+        if not self._may_start:
+            return
+        self._may_start = False
+        with suppress(OSError):
+            self._process = OtherProcess(__name__, str(self._folder.absolute()), str(self._most_bytes))
+
+    def add(  # noqa: D102
+        self, entries: Iterable[Entry], designs: Iterable[tuple[bytes, bytes]] = (), used: Iterable[bytes] = ()
+    ) -> None:
+        some = list(entries)
+        since, self._handed = self._handed, time.monotonic()
+        if len(some) >= max(MANY, PER_SECOND * (self._handed - since)) and self._connection is not None:
+            self.start_process()
+        super().add(some, designs, used)
+
+    def close(self) -> None:
+        """Write what waits, and end the process."""
+        try:
+            super().close()
+        finally:
+            self._may_start = False
+            process, self._process = self._process, None
+            if process is not None:
+                process.close()
+
+    def _write(self, entries: dict[bytes, Entry], names: dict[bytes, bytes], used: list[bytes]) -> None:
+        process = self._process
+        try:
+            if process is not None and process.ready:
+                said = process.write(message_of([*entries.values()], names, used, replaced=self.replaced))
+                self._close_written()
+                self.warnings += said["warnings"]
+                self._replaced_behind += said["replaced"]
+                return
+        except WriterLost:
+            self._process = None
+            if process is not None:
+                process.close()
+        except Unfit:
+            pass  # it is written here
+        super()._write(entries, names, used)
+
+    def _wait(self, write: Future[None]) -> None:
+        while True:
+            try:
+                return write.result(PATIENCE_S)
+            except TimeoutError:
+                if write.done():
+                    return write.result()  # since then, or it has raised this itself
+                if (process := self._process) is not None:  # the thread may lose it meanwhile
+                    process.wake()
+
+
+def message_of(
+    entries: Sequence[Entry], names: Mapping[bytes, bytes], used: Sequence[bytes], *, replaced: int = 0
+) -> Message:
+    """Return what one call of `EvaluationCache.add` is given as a message.
+
+    Args:
+        entries: New ones.
+        names: Digests by the key of a design.
+        used: Digests that were found.
+        replaced: Files that the reader has replaced.
+
+    Raises:
+        Unfit: It holds what a message has no form for.
+    """
+    if any(len(one) != DIGEST_BYTES for one in (*names, *names.values(), *used)):
+        raise Unfit("a key of another length")
+    about = [[one.context, one.solver] for one in entries]
+    shared = about[:1] if about[:1] * len(about) == about else about
+    buffers: list[Any] = []
+    try:
+        parts = parts_of([one.outcome for one in entries], buffers)
+    except (TypeError, ValueError, LookupError, AttributeError) as problem:  # no outcome
+        raise Unfit(str(problem)) from problem
+    told = {
+        "digests": b"".join(one.digest for one in entries),
+        "about": shared,
+        "parts": parts,
+        "names": [b"".join(names), b"".join(names.values())],
+        "used": b"".join(used),
+        "replaced": replaced,
+    }
+    return packed(told), buffers
+
+
+def _digests(joined: bytes) -> list[bytes]:
+    return [joined[at : at + DIGEST_BYTES] for at in range(0, len(joined), DIGEST_BYTES)]
+
+
+class _Writing:
+    """The process's side: opens the file again where the driver has replaced it."""
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+        self._cache: EvaluationCache | None = None
+        self._seen = 0
+
+    def write(self, text: bytearray, buffers: Sequence[Any]) -> dict[str, Any]:
+        """Write what a message holds; return what the driver has to know."""
+        told = read_message(text)
+        before = 0
+        if self._cache is None or self._seen != told["replaced"]:
+            self.close()
+            self._cache, self._seen = EvaluationCache(self._folder, most_bytes=self._most_bytes), told["replaced"]
+        else:
+            before = self._cache.replaced
+        cache, outcomes, digests = self._cache, outcomes_of_parts(told["parts"], buffers), _digests(told["digests"])
+        about = told["about"] * len(outcomes) if len(told["about"]) == 1 else told["about"]
+        entries = [
+            Entry(digest=digest, context=context, solver=solver, outcome=outcome)
+            for digest, (context, solver), outcome in zip(digests, about, outcomes, strict=True)
+        ]
+        keys, named = map(_digests, told["names"])
+        cache.add(entries, zip(keys, named, strict=True), _digests(told["used"]))
+        warnings, cache.warnings = cache.warnings, []
+        return {"warnings": warnings, "replaced": cache.replaced - before}
+
+    def close(self) -> None:
+        """Close the file, if it was opened."""
+        if self._cache is not None:
+            self._cache.close()
+
+
+def serve(folder: Path, most_bytes: int, end: socket.socket) -> None:
+    """Write what comes, until nothing more does.
+
+    Args:
+        folder: Of the cache.
+        most_bytes: Its size at most.
+        end: Of the pair of sockets.
+    """
+    writing = _Writing(folder, most_bytes)
+    try:
+        answer_all(end, writing.write)
+    finally:
+        writing.close()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]), int(sys.argv[2]), socket.socket(fileno=int(sys.argv[3])))
