@@ -9,26 +9,22 @@ that a run is the same with a full cache, an empty one, and none.
 from __future__ import annotations
 
 import hashlib
-import struct
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from antennaopt.farm.arriving import Arriving, Landed, together
 from antennaopt.farm.batches import Job
 from antennaopt.farm.interface import Farm, ForwardingFarm, Known, More
+from antennaopt.run.known import MOST_SENT, Beginnings, Design, LookUp
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.outcome import REPEATABLE, Outcome
-from antennaopt.solve.recognition import KNOWN, beginnings
+from antennaopt.solve.recognition import KNOWN, beginnings, take_identity
 from antennaopt.store.cache import Entry, EvaluationCache
-
-MOST_SENT = 32_768
-"""Digests that travel with every batch, eight bytes each, at most; half of them are those used last before."""
+from antennaopt.unchecked import owned
 
 WRITE_AFTER = 512
 """Entries that wait until they are written together, with the reply that the last of them came in."""
@@ -77,8 +73,8 @@ class ReusingFarm(ForwardingFarm):
         self._written = clock()
         self._here: set[bytes] = set()
         self._ready: deque[tuple[str, Outcome]] = deque()
-        self._known = _Beginnings()
-        self._sent: dict[tuple[str, ...], _Beginnings] = {}
+        self._known = Beginnings()
+        self._sent: dict[tuple[str, ...], Beginnings] = {}
 
     @property
     def dropped(self) -> int:
@@ -104,12 +100,12 @@ class ReusingFarm(ForwardingFarm):
             more: As for any farm.
         """
         plan = dict(self._plan if plan is None else plan)
-        self._look_up = _LookUp(self._family, self._ask(plan))
+        self._look_up = LookUp(self._family, self._ask(plan))
         self._known = self._beginnings(tuple(self._look_up.contexts))
         self._warn()
         self._frequencies = tuple(plan.get("frequencies", ()))
         self._ready.clear()
-        self._under_way: dict[str, _Asked] = {}
+        self._under_way: dict[str, tuple[Design, list[bytes]]] = {}  # with keys, one a context
         left = self._as_they_come(batches) if isinstance(batches, Iterator) else self._unanswered(batches)
         solve = partial(self._farm.run, plan=plan, known=lambda: self._known.sent())
         if more is None:
@@ -174,23 +170,26 @@ class ReusingFarm(ForwardingFarm):
         began = self._clock()
         asked = [list(batch) for batch in batches]
         jobs = [job for batch in asked for job in batch]
-        keys = {individual: self._look_up.keys(design) for individual, design in jobs}
-        wanted = [key for some in keys.values() for key in some]
+        keys = self._look_up.all_keys([design for _, design in jobs])
+        wanted = [key for some in keys for key in some]
         digests = {key: self._names[key] for key in wanted if key in self._names}
         digests |= self._cache.digests_of([key for key in wanted if key not in digests])
+        if not digests:
+            self._under_way |= {one: (design, some) for (one, design), some in zip(jobs, keys, strict=True)}
+            return asked
         outcomes = self._find({*digests.values()})
         left, ready = [], []
-        for individual, design in jobs:
-            known = (digests[key] for key in keys[individual] if key in digests)
+        for (individual, design), some in zip(jobs, keys, strict=True):
+            known = (digests[key] for key in some if key in digests)
             digest = next((one for one in known if one in outcomes), None)
             if digest is None:
                 left.append((individual, design))
+                self._under_way[individual] = design, some
             else:
                 ready.append((individual, digest))
         each = (self._clock() - began) / max(len(jobs), 1)
         self._ready += [(one, self._answer(digest, outcomes[digest], each)) for one, digest in ready]
-        self._under_way |= {one: _Asked(design, keys[one]) for one, design in left}
-        return asked if len(left) == len(jobs) else self._farm.cut(left, self._batch_size)
+        return asked if not ready else self._farm.cut(left, self._batch_size)
 
     def _find(self, digests: set[bytes]) -> dict[bytes, Outcome]:
         """Return outcomes that wait to be written, or are in the cache, by digest."""
@@ -207,6 +206,8 @@ class ReusingFarm(ForwardingFarm):
 
     def _received(self, landed: Landed) -> Landed:
         """Return the outcomes that a worker's reply stands for, and have those antennas solved that nothing knows."""
+        if self._remember_all(landed):
+            return landed
         known = {
             bytes.fromhex(one.identity["digest"])
             for _, one in landed
@@ -220,15 +221,43 @@ class ReusingFarm(ForwardingFarm):
             made = self._made(individual, outcome, found)
             if made is None:
                 # The cache lost it, or it was another's digest that began in the same way: it is solved after all.
-                lost.append((individual + AGAIN, self._under_way[individual].design))
+                lost.append((individual + AGAIN, self._under_way[individual][0]))
             else:
                 self._under_way.pop(individual, None)
                 received.append((individual, made))
         if lost:
             self._farm.submit([lost])
-        if len(self._fresh) >= WRITE_AFTER or (self._fresh and self._clock() - self._written > WRITE_AFTER_S):
-            self._write()  # whole replies: their arrays need not be copied
+        self._write_many()
         return received
+
+    def _remember_all(self, landed: Landed) -> bool:
+        """Take in a reply of antennas that were all solved just now; return False, with nothing done, of any other."""
+        under_way, taken = self._under_way, []
+        for name, one in landed:
+            if one.identity is None or one.origin is not None or one.status not in REPEATABLE or name not in under_way:
+                return False
+        about, contexts = landed[0][1].identity or {}, self._look_up.contexts
+        context, solver = about["context"], about["solver"]
+        if context not in contexts or any(one.identity["context"] != context for _, one in landed):  # type: ignore[index]
+            return False
+        at = contexts.index(context)
+        for name, one in landed:
+            digest = bytes.fromhex(take_identity(one)["digest"])
+            taken.append(
+                (digest, owned(Entry, {"digest": digest, "context": context, "solver": solver, "outcome": one}))
+            )
+            self._names[under_way.pop(name)[1][at]] = digest
+        self._fresh.update(taken)
+        digests = [digest for digest, _ in taken]
+        self._here.update(digests)
+        self._known.add_all(digests)
+        self._write_many()
+        return True
+
+    def _write_many(self) -> None:
+        """Write what waits, if it is much or waits for long; only between replies, whose arrays need no copy then."""
+        if self._fresh and (len(self._fresh) >= WRITE_AFTER or self._clock() - self._written > WRITE_AFTER_S):
+            self._write()
 
     def _made(self, individual: str, outcome: Outcome, found: Mapping[bytes, Outcome]) -> Outcome | None:
         """Return the outcome that a worker's word stands for; None when it has to solve the antenna after all.
@@ -263,7 +292,7 @@ class ReusingFarm(ForwardingFarm):
         """Note which cells a design has."""
         asked = self._under_way.get(individual)
         if asked is not None:
-            self._names[self._look_up.key_of(asked, identity["context"])] = digest
+            self._names[self._look_up.key_of(*asked, identity["context"])] = digest
 
     def _write(self) -> None:
         """Hand what waits to the cache. The names are kept while they wait."""
@@ -277,12 +306,12 @@ class ReusingFarm(ForwardingFarm):
         while self._cache.warnings:
             self._told(self._cache.warnings.pop(0))
 
-    def _beginnings(self, contexts: tuple[str, ...]) -> _Beginnings:
+    def _beginnings(self, contexts: tuple[str, ...]) -> Beginnings:
         """Return what batches of these contexts take along; the cache is asked once, and again when that is full."""
         if contexts not in self._sent or self._sent[contexts].is_full:
             each = MOST_SENT // 2 // len(contexts)
             recent = [digest for one in contexts for digest in self._cache.known(one, each)]
-            self._sent[contexts] = _Beginnings(beginnings(recent))
+            self._sent[contexts] = Beginnings(beginnings(recent))
         return self._sent[contexts]
 
     def _ask(self, plan: Mapping[str, Any]) -> list[str]:
@@ -292,71 +321,3 @@ class ReusingFarm(ForwardingFarm):
             answers = self._ask_workers(arithmetic, plan, self._backend)
             self._contexts[name] = sorted({one.context for one in answers})
         return self._contexts[name]
-
-
-class _Asked(NamedTuple):
-    """A design that is being solved, and its keys, one a context."""
-
-    design: Mapping[str, float]
-    keys: list[bytes]
-
-
-class _LookUp:
-    """Keys of designs in each of the workers' contexts."""
-
-    def __init__(self, family: str, contexts: Sequence[str]) -> None:
-        self.contexts = contexts
-        self._family = family
-
-    def keys(self, design: Mapping[str, float]) -> list[bytes]:
-        """One key a context."""
-        return [self.key(context, design) for context in self.contexts]
-
-    def key_of(self, asked: _Asked, context: str) -> bytes:
-        """Return the key in a context, also in that of a worker that came later."""
-        if context in self.contexts:
-            return asked.keys[self.contexts.index(context)]
-        return self.key(context, asked.design)
-
-    def key(self, context: str, design: Mapping[str, float]) -> bytes:
-        """Of a design in a context."""
-        hashed = _begun("\n".join((context, self._family, *design))).copy()
-        hashed.update(struct.pack(f"<{len(design)}d", *design.values()))
-        return hashed.digest()[:16]
-
-
-@lru_cache(maxsize=64)
-def _begun(about: str) -> hashlib._Hash:
-    """Return SHA-256 of what all designs of a study share, to be copied."""
-    return hashlib.sha256(about.encode())
-
-
-class _Beginnings:
-    """First eight bytes of digests, sorted, as batches take them along; new ones are sorted in when they are sent."""
-
-    def __init__(self, known: bytes = b"") -> None:
-        self._known, self._new = known, list[bytes]()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is no room for another."""
-        return len(self._known) // 8 + len(self._new) >= MOST_SENT
-
-    def add(self, digest: bytes) -> None:
-        """Add one; the oldest are not known here, so a full table takes no more."""
-        if not self.is_full:
-            self._new.append(digest[:8])
-
-    def forget(self, digest: bytes) -> None:
-        """Take one out."""
-        known = np.frombuffer(self.sent(), dtype="<u8")
-        self._known = known[known != np.frombuffer(digest[:8], dtype="<u8")].tobytes()
-
-    def sent(self) -> bytes:
-        """Return all."""
-        if self._new:
-            numbers, new = (np.frombuffer(one, dtype="<u8") for one in (self._known, b"".join(self._new)))
-            new = np.sort(new)
-            self._known = np.insert(numbers, np.searchsorted(numbers, new), new).tobytes()
-            self._new = []
-        return self._known

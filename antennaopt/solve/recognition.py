@@ -8,7 +8,7 @@ in what it has, or sends the antenna again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any
@@ -108,6 +108,16 @@ KNOWN = "known"
 def beginnings(known: Sequence[bytes]) -> bytes:
     """Return the first eight bytes of each digest, sorted: what the driver sends."""
     return np.unique(np.frombuffer(b"".join(one[:8] for one in known), dtype="<u8")).tobytes()
+
+
+def take_identity(outcome: Outcome) -> Mapping[str, str]:
+    """Take its identity out of an outcome that nobody else has yet, and return it.
+
+    A copy without it would take ten times as long.
+    """
+    found: Mapping[str, str] = outcome.__dict__["identity"]
+    outcome.__dict__["identity"] = None
+    return found
 
 
 class Recognition:
