@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain, pairwise
+from operator import itemgetter
 from typing import Any
 
 import msgpack
@@ -16,6 +17,7 @@ from antennaopt.solve.outcome import FIELDS, KEYS, Outcome, listed
 from antennaopt.unchecked import owned
 
 _PACKED = tuple(name for name in FIELDS if name not in CUTS)
+_values_of = itemgetter(*_PACKED)
 S11 = "s11"
 _EQUAL = (
     *("status", "error", "steps", "cells", "frequency_hz", "decay_db", "seconds", "stepping_seconds"),
@@ -61,14 +63,11 @@ def table_of(
         Plain data, and C-contiguous arrays: where the whole batch is there in order its cuts are the batch's own.
     """
     at = None if sent is None or list(places) == list(range(len(sent.planes[0]))) else list(places)
-    columns = {
-        name: _listed([one.__dict__[name] for one in ones])
-        for name in _PACKED
-        if name != S11 or sent is None or sent.s11 is None
-    }
-    if device is not None:
-        columns["device"] = [one or device for one in columns["device"]]
-    columns = {name: column for name, column in columns.items() if column.count(None) < len(column)}
+    columns = _columns(ones)
+    if sent is not None and sent.s11 is not None:
+        columns.pop(S11, None)
+    if device is not None and ones:
+        columns["device"] = [one or device for one in columns.get("device", [None] * len(ones))]
     shared = {name: columns.pop(name)[0] for name in _EQUAL if name in columns and _is_same(columns[name])}
     known = {} if sent is None else sent.metrics
     others = _other_metrics(ones, known)
@@ -209,7 +208,7 @@ def outcomes_of(head: Mapping[str, Any], arrays: Sequence[Any], **about: Any) ->
         for row, pairs in zip(rows, s11.tolist(), strict=True):
             row[S11] = pairs
     for place, row in enumerate(rows):
-        others = {key: column[place] for key, column in metrics.items() if column[place] is not None}
+        others = {key: column[place] for key, column in metrics.items() if column[place] is not None} if metrics else {}
         row["metrics"] = NumbersOfOne(numbers, place, others)
     cuts: list[np.ndarray] = []
     for (key, places, kind, shape), data in zip(head["cuts"], arrays[1:], strict=True):
@@ -230,6 +229,16 @@ def outcomes_of(head: Mapping[str, Any], arrays: Sequence[Any], **about: Any) ->
         for place, one in enumerate(outcomes):
             object.__setattr__(one, "sent", (sent, place))
     return outcomes
+
+
+def _columns(ones: Sequence[Outcome]) -> dict[str, list[Any]]:
+    """Return attributes of outcomes by name, as lists; what none has is left out."""
+    rows = list(map(_values_of, map(vars, ones)))
+    columns = {}
+    for name, column in zip(_PACKED, map(list, zip(*rows, strict=True)), strict=False):
+        if column[0] is not None or column.count(None) < len(column):
+            columns[name] = _listed(column)
+    return columns
 
 
 def _listed(column: list[Any]) -> list[Any]:

@@ -285,9 +285,10 @@ class Driver:
             return
         self._block |= taken.ones
         self.memory.note_all(taken.ones.values(), taken.digests)
-        for one in taken.ones.values():
-            self.solver_seconds += one.outcome.seconds or 0.0
-            self._progress.evaluated(one.outcome)
+        outcomes = [one.outcome for one in taken.ones.values()]
+        for outcome in outcomes:
+            self.solver_seconds += outcome.seconds or 0.0
+        self._progress.evaluated_together(outcomes)
         for name, followers in taken.followers.items():
             self._under_way.land_followers(followers, taken.ones[name].outcome, name)
         while self._under_way.landed:

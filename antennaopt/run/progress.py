@@ -6,13 +6,12 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
 from antennaopt.quantities import duration
 from antennaopt.solve.outcome import Outcome
-from antennaopt.store.run_folder import RunFolder
 from antennaopt.terminal import drawn, visible
 
 LOG_EVERY_S = 5.0
@@ -95,6 +94,11 @@ class Progress:
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count one antenna as solved, with its outcome."""
+
+    def evaluated_together(self, outcomes: Sequence[Outcome]) -> None:
+        """Count antennas whose outcomes came together."""
+        for one in outcomes:
+            self.evaluated(one)
 
     def samples_started(self, to_solve: int) -> None:
         """Send `to_solve` made copies more of the generation's candidates."""
@@ -194,8 +198,15 @@ class Bar(Progress):
 
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Move the bar."""
+        self._advance(1)
+
+    def evaluated_together(self, outcomes: Sequence[Outcome]) -> None:
+        """Move the bar once: a move takes as long as all else that is done for an antenna when it has come."""
+        self._advance(len(outcomes))
+
+    def _advance(self, antennas: int) -> None:
         if self._task is not None:
-            self._bar.advance(self._task)
+            self._bar.advance(self._task, antennas)
 
     def generation_done(self, report: GenerationReport) -> None:
         """Print the generation's line above the bar."""
@@ -302,13 +313,21 @@ class EventPublisher(Progress):
     def evaluated(self, outcome: Outcome | None = None) -> None:
         """Count an antenna by its status, and its time to the worker that solved it."""
         self._inner.evaluated(outcome)
-        self._solved += 1
-        if outcome is not None:
-            self._counts[outcome.status] += 1
-            worker = outcome.worker or ""
-            spent = outcome.stepping_seconds or outcome.seconds or 0.0
-            self._busy[worker] = self._busy.get(worker, 0.0) + spent
-            self._devices[worker] = outcome.device or ""
+        self._count([] if outcome is None else [outcome], 1)
+
+    def evaluated_together(self, outcomes: Sequence[Outcome]) -> None:
+        """Do so with antennas whose outcomes came together."""
+        self._inner.evaluated_together(outcomes)
+        self._count(outcomes, len(outcomes))
+
+    def _count(self, outcomes: Sequence[Outcome], solved: int) -> None:
+        self._solved += solved
+        self._counts.update([one.status for one in outcomes])
+        busy = self._busy
+        for one in outcomes:
+            worker = one.worker or ""
+            busy[worker] = busy.get(worker, 0.0) + (one.stepping_seconds or one.seconds or 0.0)
+        self._devices |= {one.worker or "": one.device or "" for one in outcomes}
         now = self._clock()
         if now - self._shown >= SHOW_EVERY_S:
             self._tell(log=now - self._logged >= LOG_EVERY_S)
@@ -383,35 +402,3 @@ class EventPublisher(Progress):
     def _publish(self, event: Mapping[str, Any]) -> None:
         if self._show is not None:
             self._show(event)
-
-
-def incidents(folder: RunFolder, progress: Progress) -> Callable[..., None]:
-    """Return what a farm's `on_event` is set to.
-
-    Args:
-        folder: Open for writing; its `logs/run.jsonl` gets a line an event.
-        progress: Is told of what changes the result, or cost much.
-    """
-
-    def happened(event: str, **details: Any) -> None:
-        folder.log(event, **details)
-        said = notable(event, details)
-        if said:
-            progress.note(said)
-
-    return happened
-
-
-def notable(event: str, details: dict[str, Any]) -> str | None:
-    """Return a line for people, None of what the farm deals with in silence."""
-    who = ", ".join(details.get("individuals", ()))
-    if event == "late_duplicate" and details.get("equal") is False:
-        return (
-            f"WARNING: {who} was solved twice with different results, the first is kept: this run's workers do not "
-            "compute alike, and it will not be the same to the bit when it is repeated"
-        )
-    if event == "quarantined":
-        return f"{who} is given up after {details['attempt']} attempts ({details['kind']}): {details['reason']}"
-    if event == "scheduler_rebuilt":
-        return "the scheduler had ended; a new one has taken its place and nothing is lost"
-    return None

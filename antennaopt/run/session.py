@@ -20,12 +20,13 @@ from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.ahead import Ahead, Drawer, load_drawing
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
+from antennaopt.run.incidents import incidents
 from antennaopt.run.interfaces import Interfaces
 from antennaopt.run.levels import at_levels
 from antennaopt.run.live import best_event
 from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
-from antennaopt.run.progress import EventPublisher, Progress, device_line, incidents
+from antennaopt.run.progress import EventPublisher, Progress, device_line
 from antennaopt.run.rehearsal import rehearse_field
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm

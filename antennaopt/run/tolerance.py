@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.run.incidents import notable
 from antennaopt.run.planning import plan_for
 from antennaopt.run.process import StopSignals
-from antennaopt.run.progress import Progress, notable
+from antennaopt.run.progress import Progress
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.session import MIXED, Workplace, is_mixed
 from antennaopt.run.start import Means, Options

@@ -111,7 +111,7 @@ def beginnings(known: Sequence[bytes]) -> bytes:
 
 
 def take_identity(outcome: Outcome) -> Mapping[str, str]:
-    """Take its identity out of an outcome that nobody else has yet, and return it.
+    """Take its identity out of an outcome that has just come, and return it.
 
     A copy without it would take ten times as long.
     """

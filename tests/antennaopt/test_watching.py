@@ -14,7 +14,7 @@ from antennaopt.cli.status import Log, curve, rendered
 from antennaopt.experiment import load_experiment
 from antennaopt.farm.dashboard import COLOURS, Figures
 from antennaopt.run.live import best_event
-from antennaopt.run.progress import LOG_EVERY_S, EventPublisher, GenerationReport, Progress
+from antennaopt.run.progress import LOG_EVERY_S, Bar, EventPublisher, GenerationReport, Progress
 from antennaopt.search.objectives import standings
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.outcome import Outcome
@@ -143,6 +143,57 @@ def run(tmp_path):
 def write(run, *events):
     with (run / "logs" / "run.jsonl").open("a") as file:
         file.writelines(json.dumps(event) + "\n" for event in events)
+
+
+def test_antennas_of_a_reply_are_told_as_one_after_another_is():
+    outcomes = [
+        Outcome(status=status, worker=worker, device="cpu", stepping_seconds=stepping, seconds=2.0)
+        for status, worker, stepping in (
+            ("ok", "0", 0.5),
+            ("undecayed", "1", None),
+            ("ok", "0", 0.25),
+            ("ok", None, 0.0),
+        )
+    ]
+    said = []
+    for together in (False, True):
+        events, moments = [], iter([0.0, 0.0, 0.0, *[9.0] * 20])
+        inner = Inner()
+        publisher = EventPublisher(
+            inner, log=lambda name, **event: None, show=events.append, clock=lambda moments=moments: next(moments)
+        )
+        publisher.generation_started(0, 4)
+        if together:
+            publisher.evaluated_together(outcomes)
+        else:
+            publisher._shown = 99.0  # nothing is shown before the last
+            for one in outcomes[:-1]:
+                publisher.evaluated(one)
+            publisher._shown = 0.0
+            publisher.evaluated(outcomes[-1])
+        said.append((events[-1], inner.counted))
+    assert said[0] == said[1]
+    assert said[1][0]["solved"] == 4 and said[1][0]["busy"] == {"0": 0.75, "1": 2.0, "": 2.0}
+    assert said[1][0]["counts"] == {"ok": 3, "undecayed": 1} and len(said[1][1]) == 4
+
+
+class Inner(Progress):
+    """Notes what it is told."""
+
+    def __init__(self):
+        self.counted = []
+
+    def evaluated(self, outcome=None):
+        self.counted.append(outcome)
+
+
+def test_a_bar_moves_by_all_antennas_of_a_reply():
+    bar = Bar()
+    bar._begin("generation 1", 5)
+    bar.evaluated_together([Outcome(status="ok")] * 3)
+    bar.evaluated(Outcome(status="ok"))
+    assert bar._bar.tasks[-1].completed == 4
+    bar.close()
 
 
 def test_it_goes_on_while_another_process_works_and_ends_with_the_run(run, capsys):
