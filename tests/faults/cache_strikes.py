@@ -27,11 +27,11 @@ import numpy as np
 
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import reuse
+from antennaopt.run.cache_writer import RunCache
 from antennaopt.run.start import resume, run
 from antennaopt.solve.arithmetic import Arithmetic, arithmetic
 from antennaopt.solve.recognition import KNOWN
 from antennaopt.store import cache as cache_file
-from antennaopt.store.late_cache import LateCache
 
 CELLS = Arithmetic(solver="bowl", context=hashlib.sha256(b"bowl").hexdigest())
 STEP = 2e-3  # m
@@ -130,7 +130,7 @@ def main():
         every_write.say(code=code, folder=every_write.run_folder(root), cache=cache)
     if how == "full":
         cache_file.PAGE_BYTES = PAGE
-        LateCache.__init__.__kwdefaults__["most_bytes"] = ROOM
+        RunCache.__init__.__kwdefaults__["most_bytes"] = ROOM
     while struck(how, number, top):
         number += HOW[how][1]
 
