@@ -4,8 +4,9 @@ The grid is centred on the axis, its columns run along x and its rows along y; E
 one of the largest y, so that the list in a file reads as the board seen from above. The ground is z = 0.
 
 Two pixels never meet in a corner alone: current through a point has no meaning on a lattice, and no board is made so.
-Where it would happen, the air pixel of the two next to the corner that is nearer to the centre becomes metal, all such
-places at once, until none is left. So a mirrored grid stays mirrored, and the order of the places does not matter.
+Where it would happen, the air pixel of the two next to the corner that is nearer to the centre, in pixels along x and y
+together, becomes metal, all such places at once, until none is left. So a mirrored grid stays mirrored, and the order
+of the places does not matter.
 """
 
 from __future__ import annotations
