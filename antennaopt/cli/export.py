@@ -68,7 +68,7 @@ def export(
         known = None
         antenna, plan = _of_file(source)
     else:
-        known = _of_run(source, individual or "best", wishes)
+        known = _of_run(source, "best" if individual is None else individual, wishes)
         antenna, plan = (
             Antenna(
                 experiment=known.experiment,

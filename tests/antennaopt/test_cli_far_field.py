@@ -46,6 +46,7 @@ def test_an_antenna_of_a_run_without_solving(call, small_run, tmp_path):
         ("export lens.toml --ffs f.ffs", "use `antennaopt simulate lens.toml --ffs`"),
         ("export lens.toml --meep - --openems -", "--meep and --openems cannot both go to stdout"),
         ("export lens.toml --meep m.py --format meep", "--format meep is another way to write --meep FILE"),
+        ("export RUN --individual= --cut f.cut", "--individual: '' is not an individual's id"),
         ("export RUN --msi f.msi", "--msi holds one frequency, and 3 are solved"),
     ],
 )
