@@ -16,6 +16,9 @@ CELLS = ("cell", "cells_per_wavelength")
 """Entries of [solver] that exclude each other: one that is given takes the place of the other."""
 
 
+FIDELITY_CELLS = ("cells", "cells_per_wavelength")
+"""The same of `fidelity`."""
+
 DECISIVE = {"antenna", "objective", "objectives", "tolerance", "fidelity", "evolution"}
 """Tables that decide what `algorithm = "auto"` becomes: an experiment with others has not the reason of before."""
 
@@ -48,8 +51,13 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str
 
 
 def _merged(old: Mapping[str, Any], change: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a change of [evolution] with the entries of its own tables, [evolution.stop], that are not to differ."""
-    if name != "evolution":
+    """Return a change with the entries of the tables below it, [evolution.stop], that are not to differ.
+
+    Those of [antenna] are kept within its family; other tables below a table, as [tolerance.of], are replaced.
+    """
+    if name == "fidelity" and sum(change.get(one) is not None for one in FIDELITY_CELLS) == 1:
+        return {**dict.fromkeys(FIDELITY_CELLS), **change}
+    if name not in ("evolution", "antenna") or "family" in change:
         return dict(change)
     return {
         key: {**old[key], **one} if isinstance(one, Mapping) and isinstance(old.get(key), Mapping) else one

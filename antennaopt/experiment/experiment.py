@@ -188,8 +188,9 @@ class Experiment(Table):
         """Return this experiment with other entries, checked again.
 
         Args:
-            changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`. Other
-                frequencies have their own middle as the design frequency, where the old one was in the middle.
+            changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`, and so of
+                the tables of `antenna` and `evolution`: `evolution={"stop": {"fitness": 0.1}}`. Other frequencies
+                have their own middle as the design frequency, where the old one was in the middle.
 
         Raises:
             ConfigurationError: One line, the first fault.

@@ -78,6 +78,14 @@ def test_an_antenna_of_a_run_with_levels_is_solved_on_any_cells(levels):
         assert with_cell(known.experiment, None, cell).solver.cell == cell
 
 
+def test_either_size_of_the_cells_of_levels_takes_the_place_of_the_other():
+    one = experiment()
+    other = one.changed(fidelity={"cells_per_wavelength": [10]})
+    assert (other.fidelity.cells, other.fidelity.cells_per_wavelength) == (None, (10.0,))
+    assert other.changed(fidelity={"cells": [COARSE]}).fidelity.cells == (COARSE,)
+    assert other.fidelity.promote == one.fidelity.promote
+
+
 def test_levels_whose_cells_fit_the_feed_are_taken():
     """A level of 9 cells a wavelength has 4 cells across the feed as [solver] has; its 3.24 before that were judged."""
     air = {"family": "shaped_lens", "lens": {"permittivity": 1.0, "radii": {"count": 4, "min": "8 mm", "max": "20 mm"}}}

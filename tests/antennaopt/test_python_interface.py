@@ -201,6 +201,12 @@ def test_changed_entries_count_as_in_the_file(horn):
         evolution={"crossover": {"alpha": 0.3}}
     )
     assert crossover.experiment.evolution.crossover.kind == "blend"
+    filled = antenna.changed(antenna={"feed": {"permittivity": 1.5}})
+    longer = filled.changed(antenna={"feed": {"length": 2.0 * antenna.design["feed.length"]}})
+    assert longer.design == antenna.design | {
+        "feed.permittivity": 1.5,
+        "feed.length": 2.0 * antenna.design["feed.length"],
+    }
     (goal,) = antenna.changed(objective=[{"metric": "gain_dbi", "at_least": 12}]).experiment.objectives
     assert goal.at_least == 12
     with pytest.raises(ao.ConfigurationError, match="frequencies is not a known key"):
