@@ -256,7 +256,8 @@ def check_density(experiment: Experiment) -> None:
     from scipy.constants import c
 
     solver, permittivity, highest = experiment.solver, _densest(experiment), max(experiment.solver.frequencies)
-    if solver.cell is not None and solver.cells_per_wavelength is not None:
+    both = solver.cell is not None and solver.cells_per_wavelength is not None
+    if both and experiment.kind.spatial is None:  # in space `cell` is that at edges of metal
         refuse(
             f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "
             f"{solver.cells_per_wavelength:g} exclude each other; remove one"
@@ -266,8 +267,9 @@ def check_density(experiment: Experiment) -> None:
     cell = cell_size(experiment)
     per_wavelength = c / (highest * math.sqrt(permittivity) * cell)
     needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in permittivity {permittivity:g} at {format_frequency(highest)}"
-    if per_wavelength < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
-        if solver.cell is None:
+    coarse = min(per_wavelength, solver.cells_per_wavelength or per_wavelength)
+    if coarse < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
+        if coarse < per_wavelength or solver.cell is None:
             refuse(
                 f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse ({needs}); "
                 "raise it or lower the highest frequency"

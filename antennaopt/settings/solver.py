@@ -44,7 +44,8 @@ class SolverSettings:
         frequencies: Hz, as listed.
         design_frequency: Frequency of the loss tangent, Hz.
         cell: Cell size, m, used exactly as given; None to take it from `cells_per_wavelength`.
-        cells_per_wavelength: In the densest medium at the highest frequency; ignored when `cell` is given.
+        cells_per_wavelength: In the densest medium at the highest frequency. None when `cell` is given, but for
+            antennas in space: `cell` is that at edges of metal there.
         courant_fraction: Time step as a fraction of the largest stable one.
         max_steps: Largest number of time steps; None to choose by the size of the grid.
         decay_db: Stop when the energy is this far below its peak, dB.

@@ -134,7 +134,7 @@ def plan(
     """
     settings, known = SolverSettings.of(solver), kind(family).of(upper)
     cell, density = edge_cell(known, lower, upper, settings), settings.cells_per_wavelength or CELLS_PER_WAVELENGTH
-    if settings.cell is not None:  # finer cells at edges make those between finer too
+    if settings.cell is not None and settings.cells_per_wavelength is None:  # edges make those between finer too
         density = max(CELLS_PER_WAVELENGTH, shortest_wave(known, upper, settings) / (LARGEST * cell))
     made = YeePlan(
         frequencies=tuple(settings.frequencies),
