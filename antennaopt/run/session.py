@@ -272,7 +272,12 @@ class Session:
             best=next(one for one in hall if one.individual == winner),
             wall_seconds=self.driver.seconds,
             certificates=certificates,
-            certificate=account(certificates, mode, fixed_steps=bool(self._experiment.solver.settings.steps)),
+            certificate=account(
+                certificates,
+                mode,
+                fixed_steps=bool(self._experiment.solver.settings.steps),
+                in_space=self._experiment.kind.spatial is not None,
+            ),
         )
 
     def _with_findings(self, summary: RunSummary) -> RunSummary:

@@ -26,6 +26,9 @@ MOST_OVER_CUTOFF = 1.0
 TRUSTED = "trusted"
 ONE_MESH = "one mesh: its error is not known; the certificates of a run solve again with all cells halved"
 
+IN_SPACE = ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness"
+"""What helps an antenna in space whose mesh alone is doubtful (docs/decisions/0044, edges of sheets)."""
+
 SOUND = "sound"
 """Name of what is computed here of a whole batch."""
 
@@ -262,13 +265,16 @@ def verdict_shown(verdict: str | None, *, mesh_checked: bool) -> str | None:
     return f"{verdict}, one mesh" if verdict == TRUSTED and not mesh_checked else verdict
 
 
-def account(certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_steps: bool = False) -> str:
+def account(
+    certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_steps: bool = False, in_space: bool = False
+) -> str:
     """Name the winner with its verdict, why no better antenna won, and what to do where none is trusted, in one line.
 
     Args:
         certificates: By individual, the best by fitness first; at least one.
         mode: As in `crowned`.
         fixed_steps: Whether `solver.steps` sets the number of steps.
+        in_space: Whether the antennas are solved in three dimensions, where `solver.cell` is that of edges alone.
     """
     best, winner = next(iter(certificates)), crowned(certificates, mode) or ""
     said = f"{winner} is {_verdict(certificates[winner])}"
@@ -279,7 +285,7 @@ def account(certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_s
         return f"{best} scores better but is {_verdict(certificates[best])}{others}; crowned instead: {said}"
     if any(is_trusted(one) for one in certificates.values()):
         return said
-    said += _remedy(certificates[winner], fixed_steps=fixed_steps)
+    said += _remedy(certificates[winner], fixed_steps=fixed_steps, in_space=in_space)
     if mode != "strict":
         return said
     number = len(certificates)
@@ -287,7 +293,7 @@ def account(certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_s
     return f"{none}; the best by fitness is kept: {said}"
 
 
-def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool) -> str:
+def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool, in_space: bool) -> str:
     """Return what to do about an antenna that is not trusted, as the rest of a line; the first cause counts."""
     names, halved = failed(certificate).keys(), (certificate.get("halved") or {}).get("status", "ok")
     if "decay" in names:
@@ -300,7 +306,8 @@ def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool) -> str:
         return "; raise solver.max_steps"
     if names & {"passive", "contour", "balance"} or halved != "ok":
         return "; use smaller cells (raise solver.cells_per_wavelength, or lower solver.cell)"
-    return "; go by its figures with half the cell, `halved` in best/certificates.json"
+    said = "; go by its figures with half the cell, `halved` in best/certificates.json"
+    return said + (IN_SPACE if in_space else "")
 
 
 def _verdict(certificate: Mapping[str, Any]) -> str:
