@@ -33,6 +33,7 @@ FILE = "evaluations.sqlite"
 MOST_BYTES = 1_000_000_000
 KEPT_WHEN_FULL = 0.9
 PATIENCE_S = 5.0
+PAUSE_S = 0.01
 PAGE_BYTES = 8192  # an entry has 5 kB with one frequency, 11 kB with three
 AT_ONCE = 500  # parameters of one statement
 DIGEST_BYTES = 16
@@ -247,8 +248,12 @@ class EvaluationCache:
         self.close()
 
     def _open(self) -> sqlite3.Connection | None:
-        """Open the file; one that is no cache any more is replaced."""
-        for attempt in range(2):
+        """Open the file; one that is no cache any more is replaced.
+
+        Who makes a new file can be refused it at once where another process makes it too, whatever the time limit.
+        """
+        until, replaced = time.monotonic() + PATIENCE_S, False
+        while True:
             connection = None
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -264,14 +269,17 @@ class EvaluationCache:
                 self.fault = str(problem)
                 if connection is not None:
                     connection.close()
-                if attempt or not _is_damage(problem):
+                if _code(problem) == sqlite3.SQLITE_BUSY and time.monotonic() < until:
+                    time.sleep(PAUSE_S)
+                elif replaced or not _is_damage(problem):
                     self.warnings.append(f"no evaluation cache: {self.path}: {problem}; every antenna is solved")
                     return None
-                self._replace(problem)
+                else:
+                    self._replace(problem)
+                    replaced = True
             else:
                 self.fault = ""
                 return connection
-        return None
 
     def _select(self, statement: str, keys: Sequence[bytes]) -> list[tuple]:
         def ask(cache: sqlite3.Connection) -> list[tuple]:
@@ -343,8 +351,12 @@ def _transaction(cache: sqlite3.Connection) -> Iterator[None]:
 
 def _is_damage(problem: Exception) -> bool:
     """Whether a file is no database any more; one that is locked, full or not ours is left alone."""
-    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-    return type(problem) in (sqlite3.DatabaseError, UnicodeDecodeError) or code in DAMAGED
+    return type(problem) in (sqlite3.DatabaseError, UnicodeDecodeError) or _code(problem) in DAMAGED
+
+
+def _code(problem: Exception) -> int:
+    """Return SQLite's primary code of an error, 0 where it has none."""
+    return getattr(problem, "sqlite_errorcode", 0) & 0xFF
 
 
 def _remove(path: Path) -> None:

@@ -113,6 +113,25 @@ def test_a_folder_that_cannot_be_used_is_as_good_as_an_empty_cache(tmp_path, kin
     cache.close()
 
 
+@KINDS
+def test_who_makes_the_file_while_another_does_waits_for_it(tmp_path, monkeypatch, kind):
+    """SQLite refuses one of them at once: a run would have no cache to its end."""
+    connect, refused = sqlite3.connect, []
+
+    def busy(*arguments, **options):
+        if len(refused) < 3:
+            refused.append(sqlite3.OperationalError("database is locked"))
+            refused[-1].sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise refused[-1]
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(module.sqlite3, "connect", busy)
+    with kind(tmp_path) as cache:
+        assert (len(refused), cache.fault, cache.warnings) == (3, "", [])
+        cache.add([entry(1)])
+        assert cache.find([digest(1)])
+
+
 def fill(folder, first, count, pause_s, kind=EvaluationCache):
     with kind(folder) as cache:
         for number in range(first, first + count):
