@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
 
 CELLS = ("cell", "cells_per_wavelength")
-"""Entries of [solver] that exclude each other: one that is given takes the place of the other."""
-
+"""Entries of [solver] of which one that is given takes the place of the other, but in space, where both may stand."""
 
 FIDELITY_CELLS = ("cells", "cells_per_wavelength")
 """The same of `fidelity`."""
@@ -69,7 +68,8 @@ def _freed(experiment: Experiment, change: Mapping[str, Any]) -> dict[str, Any]:
     """Return [solver] without what a change replaces: the other size of cells, a design frequency by default."""
     solver = experiment.solver
     table = experiment.resolved()["solver"]
-    if sum(change.get(name) is not None for name in CELLS) == 1:
+    both = experiment.kind.spatial is not None and (solver.cell is not None or change.get("cell") is None)
+    if sum(change.get(name) is not None for name in CELLS) == 1 and not both:
         table |= dict.fromkeys(CELLS)
     if "frequencies" in change and solver.design_frequency == middle_of(solver.frequencies):
         del table["design_frequency"]

@@ -13,11 +13,12 @@ from pydantic import TypeAdapter, ValidationError
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.experiment import Experiment, first_fault
 from antennaopt.experiment.objective import BOUNDS, Goal, Objective
+from antennaopt.families import SPATIAL
 from antennaopt.figures import KINDS, LINEAR, Figure, figure_of, metric_name
 from antennaopt.machine import read_regular
 
 EXCLUSIVE = ("cell", "cells_per_wavelength")
-"""Entries of [solver] of which an override of one takes the other's place."""
+"""Entries of [solver] of which an override of one takes the other's place, but in space, where both may stand."""
 
 MOST_PARTS = 16
 """Of a dotted key; time and stack that a TOML parser takes grow with its depth, so that limits hold before it."""
@@ -171,8 +172,10 @@ def override(data: dict[str, Any], text: str) -> None:
     deep = too_deep(value)
     if deep is not None:
         raise ConfigurationError(f"--set {path.strip()}: {deep}")
+    antenna = data.get("antenna")
+    in_space = isinstance(antenna, dict) and str(antenna.get("family")) in SPATIAL
     for one, other in (EXCLUSIVE, EXCLUSIVE[::-1]):
-        if keys == ["solver", one] and isinstance(data.get("solver"), dict):
+        if keys == ["solver", one] and isinstance(data.get("solver"), dict) and not in_space:
             data["solver"].pop(other, None)
     at: Any = data
     if keys == ["certificate", "mode"] and isinstance(data.get("certificate"), str):

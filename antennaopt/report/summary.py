@@ -177,8 +177,8 @@ def certificate_account(record: RunRecord) -> str:
     if not record.certificates:
         return ""
     fixed_steps = bool((record.resolved.get("solver") or {}).get("steps"))
-    in_space = (record.folder.manifest.get("plan") or {}).get("solver") == "yee"
-    return account(record.certificates, record.certificate_mode, fixed_steps=fixed_steps, in_space=in_space)
+    substrate = "substrate" in (record.resolved.get("antenna") or {})
+    return account(record.certificates, record.certificate_mode, fixed_steps=fixed_steps, substrate=substrate)
 
 
 def certificate_table(record: RunRecord) -> Table:

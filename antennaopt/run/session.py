@@ -276,7 +276,7 @@ class Session:
                 certificates,
                 mode,
                 fixed_steps=bool(self._experiment.solver.settings.steps),
-                in_space=self._experiment.kind.spatial is not None,
+                substrate="substrate.thickness" in self._experiment.antenna.values,
             ),
         )
 

@@ -26,8 +26,8 @@ MOST_OVER_CUTOFF = 1.0
 TRUSTED = "trusted"
 ONE_MESH = "one mesh: its error is not known; the certificates of a run solve again with all cells halved"
 
-IN_SPACE = ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness"
-"""What helps an antenna in space whose mesh alone is doubtful (docs/decisions/0044, edges of sheets)."""
+ON_SUBSTRATE = ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness"
+"""What helps metal on a substrate whose mesh alone is doubtful (docs/decisions/0044, edges of sheets)."""
 
 SOUND = "sound"
 """Name of what is computed here of a whole batch."""
@@ -266,7 +266,7 @@ def verdict_shown(verdict: str | None, *, mesh_checked: bool) -> str | None:
 
 
 def account(
-    certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_steps: bool = False, in_space: bool = False
+    certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_steps: bool = False, substrate: bool = False
 ) -> str:
     """Name the winner with its verdict, why no better antenna won, and what to do where none is trusted, in one line.
 
@@ -274,7 +274,7 @@ def account(
         certificates: By individual, the best by fitness first; at least one.
         mode: As in `crowned`.
         fixed_steps: Whether `solver.steps` sets the number of steps.
-        in_space: Whether the antennas are solved in three dimensions, where `solver.cell` is that of edges alone.
+        substrate: Whether the antennas have one: `solver.cell` is then that at edges of metal alone.
     """
     best, winner = next(iter(certificates)), crowned(certificates, mode) or ""
     said = f"{winner} is {_verdict(certificates[winner])}"
@@ -285,7 +285,7 @@ def account(
         return f"{best} scores better but is {_verdict(certificates[best])}{others}; crowned instead: {said}"
     if any(is_trusted(one) for one in certificates.values()):
         return said
-    said += _remedy(certificates[winner], fixed_steps=fixed_steps, in_space=in_space)
+    said += _remedy(certificates[winner], fixed_steps=fixed_steps, substrate=substrate)
     if mode != "strict":
         return said
     number = len(certificates)
@@ -293,7 +293,7 @@ def account(
     return f"{none}; the best by fitness is kept: {said}"
 
 
-def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool, in_space: bool) -> str:
+def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool, substrate: bool) -> str:
     """Return what to do about an antenna that is not trusted, as the rest of a line; the first cause counts."""
     names, halved = failed(certificate).keys(), (certificate.get("halved") or {}).get("status", "ok")
     if "decay" in names:
@@ -307,7 +307,7 @@ def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool, in_space: bool
     if names & {"passive", "contour", "balance"} or halved != "ok":
         return "; use smaller cells (raise solver.cells_per_wavelength, or lower solver.cell)"
     said = "; go by its figures with half the cell, `halved` in best/certificates.json"
-    return said + (IN_SPACE if in_space else "")
+    return said + (ON_SUBSTRATE if substrate else "")
 
 
 def _verdict(certificate: Mapping[str, Any]) -> str:

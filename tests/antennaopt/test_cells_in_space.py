@@ -33,3 +33,27 @@ def test_cells_between_edges_that_are_too_coarse_are_refused(tmp_path: Path) -> 
     (tmp_path / "p.toml").write_text(PROBE.replace('cell = "2 mm"\n', 'cell = "2 mm"\ncells_per_wavelength = 6\n'))
     with pytest.raises(ConfigurationError, match="cells_per_wavelength = 6 is too coarse"):
         load_antenna(tmp_path / "p.toml")
+
+
+@pytest.mark.parametrize("given", ["solver.cells_per_wavelength=40", "solver.cell=2 mm"])
+def test_an_override_of_one_keeps_the_other(tmp_path: Path, given: str) -> None:
+    entry = 'cell = "2 mm"\n' if "wavelength" in given else "cells_per_wavelength = 40\n"
+    (tmp_path / "p.toml").write_text(PROBE.replace('cell = "2 mm"\n', entry))
+    solver = load_antenna(tmp_path / "p.toml", [given]).solver
+    assert (solver.cell, solver.cells_per_wavelength) == (2e-3, 40.0)
+    (tmp_path / "p.toml").write_text(PROBE)
+    solver = load_antenna(tmp_path / "p.toml", ["solver.cells_per_wavelength=40", "solver.cell=1 mm"]).solver
+    assert (solver.cell, solver.cells_per_wavelength) == (1e-3, 40.0)
+
+
+def test_a_change_of_one_keeps_the_other(tmp_path: Path) -> None:
+    """But the density that a file without cells has by default makes place for a cell."""
+    (tmp_path / "p.toml").write_text(PROBE)
+    antenna = load_antenna(tmp_path / "p.toml")
+    denser = antenna.changed(solver={"cells_per_wavelength": 40.0})
+    assert (denser.solver.cell, denser.solver.cells_per_wavelength) == (2e-3, 40.0)
+    finer = denser.changed(solver={"cell": 1e-3})
+    assert (finer.solver.cell, finer.solver.cells_per_wavelength) == (1e-3, 40.0)
+    (tmp_path / "p.toml").write_text(PROBE.replace('cell = "2 mm"\n', ""))
+    own = load_antenna(tmp_path / "p.toml").changed(solver={"cell": 1e-3}).solver
+    assert (own.cell, own.cells_per_wavelength) == (1e-3, None)

@@ -51,22 +51,22 @@ def test_a_remedy_for_every_check(outcome, halved, remedy, mode):
     assert said(outcome, halved, mode).endswith(remedy)
 
 
-def test_in_space_cells_between_edges_are_named_too():
+def test_on_a_substrate_cells_between_edges_are_named_too():
     """`solver.cell` is that of edges: smaller ones alone leave the resonance where it is, or move it further."""
     mesh_alone, contour = ({"s11": [[0.0, 0.0]]}, {}), ({"contour_balance": [1.03]}, {})
     ending = ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness"
-    assert said(*mesh_alone, in_space=True).endswith("`halved` in best/certificates.json" + ending)
-    assert said(*contour, in_space=True).endswith(SMALLER)
+    assert said(*mesh_alone, substrate=True).endswith("`halved` in best/certificates.json" + ending)
+    assert said(*contour, substrate=True).endswith(SMALLER)
 
 
 def test_a_report_says_what_the_run_said():
     certificate = {**certify(SOUND, SOUND | {"s11": [[0.0, 0.0]]}), "halved": {"status": "ok"}}
-    for solver in ("yee", "bor"):
+    for tables in ({"family": "patch", "substrate": {"permittivity": 2.2}}, {"family": "shaped_lens"}):
         record: Any = SimpleNamespace(
-            certificates={"a": certificate}, certificate_mode="report", resolved={},
-            folder=SimpleNamespace(manifest={"plan": {"solver": solver}}),
-        )  # fmt: skip
-        assert certificate_account(record) == account({"a": certificate}, "report", in_space=solver == "yee")
+            certificates={"a": certificate}, certificate_mode="report", resolved={"antenna": tables}
+        )
+        said_there = account({"a": certificate}, "report", substrate="substrate" in tables)
+        assert certificate_account(record) == said_there
 
 
 def test_steps_that_are_fixed_are_the_ones_to_raise():
