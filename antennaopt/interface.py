@@ -164,7 +164,8 @@ def simulate(
     """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
 
     Args:
-        antenna: From `load`, a source that `load` reads, or an individual of a run (solved again on the run's lattice).
+        antenna: From `load`, a source that `load` reads, an experiment whose ranges have become numbers, or an
+            individual of a run (solved again on the run's lattice).
         cell: Cell size with its unit, `"0.3 mm"`, or in m; used exactly as given.
         cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency.
         extrapolate: Solve on two meshes, and extrapolate the figures to a cell of zero.
@@ -194,6 +195,8 @@ def simulate(
 
 def _subject(antenna: Any, cells_per_wavelength: float | None, cell: str | float | None) -> Subject:
     given = load(antenna) if isinstance(antenna, (str, Path, Mapping)) else antenna
+    if isinstance(given, Experiment) and not given.genes:  # `changed` has given each parameter a number
+        given = Antenna(given)
     if isinstance(given, Experiment):
         first = given.genes[0].name
         raise ConfigurationError(

@@ -185,6 +185,13 @@ def test_other_folders_and_antennas_without_ranges_are_refused(horn, tmp_path):
         ao.optimise(horn)
 
 
+def test_an_experiment_whose_ranges_became_numbers_is_an_antenna(tmp_path):
+    """It ended in an IndexError."""
+    (tmp_path / "lens.toml").write_text(TINY)
+    fixed = ao.load(tmp_path / "lens.toml").changed(antenna={"lens": {"radii": [12e-3] * 6}})
+    assert ao.simulate(fixed, backend="cpu").results[0].directivity_dbi > 10.0
+
+
 def test_changed_entries_count_as_in_the_file(horn):
     """Another band kept the old design frequency, and names that are no entry changed nothing."""
     antenna = ao.load(horn)
