@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +168,8 @@ def simulate(
         antenna: From `load`, a source that `load` reads, an experiment whose ranges have become numbers, or an
             individual of a run (solved again on the run's lattice).
         cell: Cell size with its unit, `"0.3 mm"`, or in m; used exactly as given.
-        cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency.
+        cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency. In space `cell` is
+            that at edges of metal, and the one that is not given stays the file's.
         extrapolate: Solve on two meshes, and extrapolate the figures to a cell of zero.
         figures: Figures of merit in addition to those of the file's objectives, each as an `[[objective]]` without a
             bound: `{"metric": "crosspol_db", "theta": "20 deg"}`.
@@ -254,7 +256,7 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
 
 
 def _is_one_of(frequency: float, solved: Sequence[float]) -> bool:
-    return not isinstance(frequency, str) and any(abs(one - frequency) <= 1e-6 * one for one in solved)
+    return isinstance(frequency, Real) and any(abs(one - frequency) <= 1e-6 * one for one in solved)
 
 
 def to_xarray(outcome: Simulation) -> xr.Dataset:

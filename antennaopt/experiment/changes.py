@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import middle_of
 from antennaopt.experiment.fields import unknown_key
+from antennaopt.settings.solver import CELLS_PER_WAVELENGTH
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -44,7 +45,7 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str
             data[name] = {**(_freed(experiment, change) if name == "solver" else old), **_merged(old, change, name)}
         else:
             data[name] = change
-    if DECISIVE & changes.keys():
+    if DECISIVE & changes.keys() and isinstance(data["evolution"], Mapping):
         data["evolution"] = {**data["evolution"], "chosen": ""}
     return data
 
@@ -68,7 +69,8 @@ def _freed(experiment: Experiment, change: Mapping[str, Any]) -> dict[str, Any]:
     """Return [solver] without what a change replaces: the other size of cells, a design frequency by default."""
     solver = experiment.solver
     table = experiment.resolved()["solver"]
-    both = experiment.kind.spatial is not None and (solver.cell is not None or change.get("cell") is None)
+    by_default = solver.cell is None and solver.cells_per_wavelength == CELLS_PER_WAVELENGTH
+    both = experiment.kind.spatial is not None and not by_default
     if sum(change.get(name) is not None for name in CELLS) == 1 and not both:
         table |= dict.fromkeys(CELLS)
     if "frequencies" in change and solver.design_frequency == middle_of(solver.frequencies):

@@ -228,6 +228,11 @@ def _check_stop(settings: SolverSettings, decay_db: float) -> None:
 
 def _check_cells(experiment: Experiment, fidelity: Fidelity) -> None:
     own = cell_size(experiment)
+    if fidelity.cells is None and experiment.kind.spatial is not None and experiment.solver.cell is not None:
+        refuse(
+            f"fidelity.cells_per_wavelength does not go with solver.cell = {format_length(own)}, which sets the cells "
+            'at edges of metal; write fidelity.cells, for example ["2 mm"]'
+        )
     if fidelity.cells is not None:
         entries = [(f"fidelity.cells.{place} = {format_length(x)}", x) for place, x in enumerate(fidelity.cells)]
     else:

@@ -249,7 +249,7 @@ def own_plan(subject: Subject) -> dict[str, Any]:
 def with_cell(
     experiment: Experiment, cells_per_wavelength: float | None, cell: str | float | None, *, option: str = "--"
 ) -> Experiment:
-    """Return the experiment with another cell, checked again.
+    """Return the experiment with another cell, checked again. In space the other size of cells stays, as in a file.
 
     Args:
         experiment: As it is.
@@ -264,7 +264,8 @@ def with_cell(
         return experiment
     size = cell_size(cells_per_wavelength, cell, option=option)
     one = experiment if experiment.fidelity is None else experiment.changed(fidelity=None)  # levels are of searches
-    return one.changed(solver={"cell": size, "cells_per_wavelength": cells_per_wavelength})
+    given = {"cell": size, "cells_per_wavelength": cells_per_wavelength}
+    return one.changed(solver={name: value for name, value in given.items() if value is not None})
 
 
 def cell_size(cells_per_wavelength: float | None, cell: str | float | None, *, option: str = "--") -> float | None:

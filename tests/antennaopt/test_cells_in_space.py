@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from patch_files import PROBE
+from patch_files import PROBE, STUDY
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import load_antenna
-from antennaopt.solve.yee_plan import plan
+from antennaopt.experiment import load_antenna, load_experiment
+from antennaopt.solve.simulate import with_cell
+from antennaopt.solve.yee_plan import grid_of, plan, scene_of
 
 
 def test_cells_between_edges_are_set_next_to_those_at_edges(tmp_path: Path) -> None:
@@ -57,3 +60,34 @@ def test_a_change_of_one_keeps_the_other(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(PROBE.replace('cell = "2 mm"\n', ""))
     own = load_antenna(tmp_path / "p.toml").changed(solver={"cell": 1e-3}).solver
     assert (own.cell, own.cells_per_wavelength) == (1e-3, None)
+
+
+@pytest.mark.parametrize("entry", ['cell = "2 mm"\n', 'cell = "2 mm"\ncells_per_wavelength = 40\n', ""])
+@pytest.mark.parametrize(("option", "value"), [("cell", "1.5 mm"), ("cells_per_wavelength", 30.0)])
+def test_the_command_and_python_solve_the_same_cells(tmp_path: Path, entry: str, option: str, value: Any) -> None:
+    """Python dropped the other size of cells, which the command kept."""
+    (tmp_path / "p.toml").write_text(PROBE.replace('cell = "2 mm"\n', entry))
+    by_command = load_antenna(tmp_path / "p.toml", [f"solver.{option}={value}"]).solver
+    sizes: dict[str, Any] = {"cell": None, "cells_per_wavelength": None, option: value}
+    by_python = with_cell(load_antenna(tmp_path / "p.toml"), sizes["cells_per_wavelength"], sizes["cell"]).solver
+    assert (by_python.cell, by_python.cells_per_wavelength) == (by_command.cell, by_command.cells_per_wavelength)
+
+
+def test_levels_by_density_are_refused_next_to_a_cell(tmp_path: Path) -> None:
+    """The coarser level had smaller cells at edges than the finest."""
+    (tmp_path / "p.toml").write_text("fidelity = { cells_per_wavelength = [10] }\n" + STUDY)
+    with pytest.raises(ConfigurationError, match=r"cells_per_wavelength does not go with solver\.cell = 2 mm"):
+        load_experiment(tmp_path / "p.toml")
+
+
+def test_cells_across_a_substrate_follow_those_at_edges(tmp_path: Path) -> None:
+    """With four of them whatever `cell` is, finer cells at edges moved a resonance by up to 2 % from its limit."""
+    (tmp_path / "p.toml").write_text(PROBE)
+    antenna = load_antenna(tmp_path / "p.toml")
+    design, thickness = antenna.design(), antenna.design()["substrate.thickness"]
+    for size, count in ((2e-3, 4), (thickness / 4, 4), (thickness / 12, 10)):
+        made = plan("patch", design, design, antenna.solver.settings.with_cell(size))
+        board = antenna.kind.board(design)
+        assert board is not None
+        planes = grid_of(made, scene_of(board, 5.8e9, (5.6e9, 5.8e9, 6e9))).z
+        assert np.count_nonzero((planes > -1e-9) & (planes < thickness - 1e-9)) == count
