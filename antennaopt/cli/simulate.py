@@ -171,6 +171,8 @@ def _of_run(
     about = {"run": known.run_id, "individual": known.individual}
     plan = known.plan if per_wavelength is None and cell is None else None
     settings = known.settings if plan is not None else None
+    if known.coarse and plan is not None:
+        click.echo(f"{known.individual} was {known.coarse}, and is solved so again", err=True)
     return Subject(
         experiment=experiment,
         design=known.design,

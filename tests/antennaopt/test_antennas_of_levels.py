@@ -38,6 +38,20 @@ def test_a_file_of_a_coarse_antenna_has_its_cells(levels, tmp_path, capsys):
             assert capsys.readouterr().err.strip() == (f"{name} was {says}" if says else "")
 
 
+def test_a_coarse_antenna_is_solved_on_its_cells_again_and_told_so(levels, monkeypatch, capsys):
+    solved_on = []
+
+    def stop(subject, **options):
+        solved_on.append(subject.plan["cell"])
+        raise ConfigurationError("stopped here")
+
+    monkeypatch.setattr("antennaopt.solve.simulate.simulate", stop)
+    for name, cell in ((levels.coarse, COARSE), (levels.fine, FINE)):
+        assert main(["simulate", str(levels.folder), "--individual", name, "--backend", "cpu"]) == 2
+        assert (SOLVED in capsys.readouterr().err) == (cell == COARSE)
+    assert solved_on == [COARSE, FINE]
+
+
 @pytest.mark.parametrize(
     ("fidelity", "solver", "cells", "decay_db"),
     [
