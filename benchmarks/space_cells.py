@@ -91,9 +91,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True, metavar="FILE")
     parser.add_argument("--patches", nargs="+", choices=PATCHES, default=list(PATCHES))
     parser.add_argument("--table", action="store_true", help="print what is stored")
-    parser.add_argument("--machine", default="AMD EPYC, one core of two, shared with other work")
-    parser.add_argument("--commit", default="")
+    parser.add_argument("--machine")
+    parser.add_argument("--commit")
     options = parser.parse_args()
+    if not options.table and not (options.machine and options.commit):
+        parser.error("--machine and --commit are needed for new rows")
     rows = json.loads(options.json.read_text("utf-8")) if options.json.exists() else []
     if options.table:
         print(table(rows))

@@ -176,9 +176,7 @@ def certificate_account(record: RunRecord) -> str:
     """Name the winner with its verdict, and why no better antenna won, in one line; empty without certificates."""
     if not record.certificates:
         return ""
-    fixed_steps = bool((record.resolved.get("solver") or {}).get("steps"))
-    substrate = "substrate" in (record.resolved.get("antenna") or {})
-    return account(record.certificates, record.certificate_mode, fixed_steps=fixed_steps, substrate=substrate)
+    return account(record.certificates, record.certificate_mode, experiment=record.resolved)
 
 
 def certificate_table(record: RunRecord) -> Table:

@@ -272,12 +272,7 @@ class Session:
             best=next(one for one in hall if one.individual == winner),
             wall_seconds=self.driver.seconds,
             certificates=certificates,
-            certificate=account(
-                certificates,
-                mode,
-                fixed_steps=bool(self._experiment.solver.settings.steps),
-                substrate="substrate.thickness" in self._experiment.antenna.values,
-            ),
+            certificate=account(certificates, mode, experiment=self._experiment.resolved()),
         )
 
     def _with_findings(self, summary: RunSummary) -> RunSummary:

@@ -26,8 +26,12 @@ MOST_OVER_CUTOFF = 1.0
 TRUSTED = "trusted"
 ONE_MESH = "one mesh: its error is not known; the certificates of a run solve again with all cells halved"
 
-ON_SUBSTRATE = ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness"
-"""What helps metal on a substrate whose mesh alone is doubtful (docs/decisions/0044, edges of sheets)."""
+DENSE = 40.0
+OF_PATCHES = (
+    f", or search with solver.cells_per_wavelength = {DENSE:g} and solver.cell a third of the substrate's thickness, "
+    "at most a 30th of the wavelength in it"
+)
+"""What helps a patch whose mesh alone is doubtful: measured in docs/decisions/0044, edges of sheets."""
 
 SOUND = "sound"
 """Name of what is computed here of a whole batch."""
@@ -266,15 +270,14 @@ def verdict_shown(verdict: str | None, *, mesh_checked: bool) -> str | None:
 
 
 def account(
-    certificates: Mapping[str, Mapping[str, Any]], mode: str, *, fixed_steps: bool = False, substrate: bool = False
+    certificates: Mapping[str, Mapping[str, Any]], mode: str, *, experiment: Mapping[str, Any] | None = None
 ) -> str:
     """Name the winner with its verdict, why no better antenna won, and what to do where none is trusted, in one line.
 
     Args:
         certificates: By individual, the best by fitness first; at least one.
         mode: As in `crowned`.
-        fixed_steps: Whether `solver.steps` sets the number of steps.
-        substrate: Whether the antennas have one: `solver.cell` is then that at edges of metal alone.
+        experiment: Its resolved table, which decides what would help.
     """
     best, winner = next(iter(certificates)), crowned(certificates, mode) or ""
     said = f"{winner} is {_verdict(certificates[winner])}"
@@ -285,7 +288,7 @@ def account(
         return f"{best} scores better but is {_verdict(certificates[best])}{others}; crowned instead: {said}"
     if any(is_trusted(one) for one in certificates.values()):
         return said
-    said += _remedy(certificates[winner], fixed_steps=fixed_steps, substrate=substrate)
+    said += _remedy(certificates[winner], experiment or {})
     if mode != "strict":
         return said
     number = len(certificates)
@@ -293,11 +296,12 @@ def account(
     return f"{none}; the best by fitness is kept: {said}"
 
 
-def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool, substrate: bool) -> str:
+def _remedy(certificate: Mapping[str, Any], experiment: Mapping[str, Any]) -> str:
     """Return what to do about an antenna that is not trusted, as the rest of a line; the first cause counts."""
     names, halved = failed(certificate).keys(), (certificate.get("halved") or {}).get("status", "ok")
+    solver, antenna = experiment.get("solver") or {}, experiment.get("antenna") or {}
     if "decay" in names:
-        return "; raise solver.steps" if fixed_steps else "; raise solver.decay_db or solver.max_steps"
+        return "; raise solver.steps" if solver.get("steps") else "; raise solver.decay_db or solver.max_steps"
     if halved not in REPEATABLE or ("balance" in names and certificate["balance"]["figure"] is None):
         return "; run `antennaopt resume` with the folder, which solves it again"
     if "modes" in names:
@@ -307,7 +311,8 @@ def _remedy(certificate: Mapping[str, Any], *, fixed_steps: bool, substrate: boo
     if names & {"passive", "contour", "balance"} or halved != "ok":
         return "; use smaller cells (raise solver.cells_per_wavelength, or lower solver.cell)"
     said = "; go by its figures with half the cell, `halved` in best/certificates.json"
-    return said + (ON_SUBSTRATE if substrate else "")
+    patch = str(antenna.get("family")).endswith("patch")
+    return said + (OF_PATCHES if patch and (solver.get("cells_per_wavelength") or 0.0) < DENSE else "")
 
 
 def _verdict(certificate: Mapping[str, Any]) -> str:

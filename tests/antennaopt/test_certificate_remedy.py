@@ -51,24 +51,28 @@ def test_a_remedy_for_every_check(outcome, halved, remedy, mode):
     assert said(outcome, halved, mode).endswith(remedy)
 
 
-def test_on_a_substrate_cells_between_edges_are_named_too():
+def test_of_a_patch_cells_between_edges_are_named_too():
     """`solver.cell` is that of edges: smaller ones alone leave the resonance where it is, or move it further."""
     mesh_alone, contour = ({"s11": [[0.0, 0.0]]}, {}), ({"contour_balance": [1.03]}, {})
-    ending = ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness"
-    assert said(*mesh_alone, substrate=True).endswith("`halved` in best/certificates.json" + ending)
-    assert said(*contour, substrate=True).endswith(SMALLER)
+    ending = (
+        ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness, "
+        "at most a 30th of the wavelength in it"
+    )
+    patch = {"antenna": {"family": "pixel_patch"}, "solver": {"cell": 1e-3, "cells_per_wavelength": None}}
+    assert said(*mesh_alone, experiment=patch).endswith("`halved` in best/certificates.json" + ending)
+    assert said(*contour, experiment=patch).endswith(SMALLER)
+    patch["solver"]["cells_per_wavelength"] = 40.0
+    assert said(*mesh_alone, experiment=patch).endswith("`halved` in best/certificates.json")
 
 
 def test_a_report_says_what_the_run_said():
     certificate = {**certify(SOUND, SOUND | {"s11": [[0.0, 0.0]]}), "halved": {"status": "ok"}}
-    for tables in ({"family": "patch", "substrate": {"permittivity": 2.2}}, {"family": "shaped_lens"}):
-        record: Any = SimpleNamespace(
-            certificates={"a": certificate}, certificate_mode="report", resolved={"antenna": tables}
-        )
-        said_there = account({"a": certificate}, "report", substrate="substrate" in tables)
-        assert certificate_account(record) == said_there
+    for family in ("patch", "shaped_lens"):
+        table = {"antenna": {"family": family}, "solver": {"steps": 900}}
+        record: Any = SimpleNamespace(certificates={"a": certificate}, certificate_mode="report", resolved=table)
+        assert certificate_account(record) == account({"a": certificate}, "report", experiment=table)
 
 
 def test_steps_that_are_fixed_are_the_ones_to_raise():
     """Neither `decay_db` nor `max_steps` does anything next to `solver.steps`."""
-    assert said({"decay_db": -30.0}, {}, fixed_steps=True).endswith("; raise solver.steps")
+    assert said({"decay_db": -30.0}, {}, experiment={"solver": {"steps": 900}}).endswith("; raise solver.steps")
