@@ -192,6 +192,11 @@ def test_an_experiment_whose_ranges_became_numbers_is_an_antenna(tmp_path):
     assert ao.simulate(fixed, backend="cpu").results[0].directivity_dbi > 10.0
 
 
+def test_a_change_that_is_no_table_is_refused(horn):
+    with pytest.raises(ao.ConfigurationError, match="evolution = 3 is not a table"):
+        ao.load(horn).changed(evolution=3)
+
+
 def test_changed_entries_count_as_in_the_file(horn):
     """Another band kept the old design frequency, and names that are no entry changed nothing."""
     antenna = ao.load(horn)
