@@ -45,7 +45,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 class WriterLost(Exception):  # noqa: N818 - what happened
-    """The process has ended, or what it says makes no sense."""
+    """The process has ended, or its answer is malformed."""
 
 
 class OtherProcess:
@@ -92,10 +92,11 @@ class OtherProcess:
         return True
 
     def write(self, message: Message) -> Any:
-        """Have a message of `antennaopt.run.handover` written; return what the process says, when it is on the disk.
+        """Have a message of `antennaopt.run.handover` written; return the answer, when it is on the disk.
 
         Raises:
-            WriterLost: It has ended. What was to be written is written, or is not, and may be written again.
+            WriterLost: It has ended, or its answer is malformed. What was to be written is written, or is not, and may
+                be written again.
             StorageError, ...: What writing raised there.
         """
         text, arrays = message
@@ -104,13 +105,21 @@ class OtherProcess:
             self._socket.sendall(_COUNT.pack(len(lengths)) + b"".join(map(_LENGTH.pack, lengths)))
             for one in (memoryview(text), *(array.data for array in arrays)):
                 self._socket.sendall(one)
-            (length,) = _LENGTH.unpack(_received(self._socket, _LENGTH.size))
-            problem, said = msgpack.unpackb(_received(self._socket, length))
+            error, answer = self._answer()
         except (OSError, EOFError) as lost:
             raise WriterLost(str(lost)) from lost
-        if problem is not None:
-            raise _error_of(*problem)
-        return said
+        if error is not None:
+            raise error
+        return answer
+
+    def _answer(self) -> tuple[Exception | None, Any]:
+        """Wait for the answer: the error that writing met, and what it returned."""
+        (length,) = _LENGTH.unpack(_received(self._socket, _LENGTH.size))
+        try:
+            problem, answer = msgpack.unpackb(_received(self._socket, length))
+            return None if problem is None else _error_of(*problem), answer
+        except (ValueError, TypeError, OverflowError, MemoryError) as malformed:
+            raise WriterLost(f"its answer is malformed: {malformed}") from malformed
 
     def wake(self) -> None:
         """Let it go on where a signal has stopped it."""
@@ -150,10 +159,10 @@ def answer_all(end: socket.socket, write: Callable[[bytearray, Sequence[bytearra
         while True:
             text, *buffers = _message(end)
             try:
-                said = None, write(text, buffers)
+                content = None, write(text, buffers)
             except Exception as error:
-                said = [type(error).__name__, str(error), traceback.format_exc()], None
-            answer = cast(bytes, msgpack.packb(said))
+                content = [type(error).__name__, str(error), traceback.format_exc()], None
+            answer = cast(bytes, msgpack.packb(content))
             end.sendall(_LENGTH.pack(len(answer)) + answer)
 
 
