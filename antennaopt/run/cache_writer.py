@@ -69,20 +69,31 @@ class RunCache(LateCache):
 
     def _write(self, entries: dict[bytes, Entry], names: dict[bytes, bytes], used: list[bytes]) -> None:
         process = self._process
+        if process is None or not self._is_written_by(process, entries, names, used):
+            super()._write(entries, names, used)
+
+    def _is_written_by(
+        self, process: OtherProcess, entries: dict[bytes, Entry], names: dict[bytes, bytes], used: list[bytes]
+    ) -> bool:
+        """Have the process write; return False where it does not, and end it where it cannot."""
         try:
-            if process is not None and process.ready:
-                said = process.write(message_of([*entries.values()], names, used, replaced=self.replaced))
-                self._close_written()
-                self.warnings += said["warnings"]
-                self._replaced_behind += said["replaced"]
-                return
-        except WriterLost:
-            self._process = None
-            if process is not None:
-                process.close()
+            if not process.ready:
+                return False
+            answer = process.write(message_of([*entries.values()], names, used, replaced=self.replaced))
+            warnings, replaced = answer["warnings"], answer["replaced"]
         except Unfit:
-            pass  # it is written here
-        super()._write(entries, names, used)
+            return False
+        except Exception as problem:  # whatever it is, the cache ends no run
+            self._process = None
+            process.close()
+            if not isinstance(problem, WriterLost):
+                reason = (str(problem).splitlines() or [repr(problem)])[-1]
+                self.warnings.append(f"the process that writes {self.path} failed ({reason}); a thread writes it now")
+            return False
+        self._close_written()
+        self.warnings += warnings
+        self._replaced_behind += replaced
+        return True
 
     def _wait(self, write: Future[None]) -> None:
         while True:
@@ -118,7 +129,7 @@ def message_of(
         parts = parts_of([one.outcome for one in entries], buffers)
     except (TypeError, ValueError, LookupError, AttributeError) as problem:  # no outcome
         raise Unfit(str(problem)) from problem
-    told = {
+    content = {
         "digests": b"".join(one.digest for one in entries),
         "about": shared,
         "parts": parts,
@@ -126,7 +137,7 @@ def message_of(
         "used": b"".join(used),
         "replaced": replaced,
     }
-    return packed(told), buffers
+    return packed(content), buffers
 
 
 def _digests(joined: bytes) -> list[bytes]:
@@ -143,21 +154,21 @@ class _Writing:
 
     def write(self, text: bytearray, buffers: Sequence[Any]) -> dict[str, Any]:
         """Write what a message holds; return what the driver has to know."""
-        told = read_message(text)
+        content = read_message(text)
         before = 0
-        if self._cache is None or self._seen != told["replaced"]:
+        if self._cache is None or self._seen != content["replaced"]:
             self.close()
-            self._cache, self._seen = EvaluationCache(self._folder, most_bytes=self._most_bytes), told["replaced"]
+            self._cache, self._seen = EvaluationCache(self._folder, most_bytes=self._most_bytes), content["replaced"]
         else:
             before = self._cache.replaced
-        cache, outcomes, digests = self._cache, outcomes_of_parts(told["parts"], buffers), _digests(told["digests"])
-        about = told["about"] * len(outcomes) if len(told["about"]) == 1 else told["about"]
+        cache, outcomes, digests = self._cache, outcomes_of_parts(content["parts"], buffers), _digests(content["digests"])
+        about = content["about"] * len(outcomes) if len(content["about"]) == 1 else content["about"]
         entries = [
             Entry(digest=digest, context=context, solver=solver, outcome=outcome)
             for digest, (context, solver), outcome in zip(digests, about, outcomes, strict=True)
         ]
-        keys, named = map(_digests, told["names"])
-        cache.add(entries, zip(keys, named, strict=True), _digests(told["used"]))
+        keys, named = map(_digests, content["names"])
+        cache.add(entries, zip(keys, named, strict=True), _digests(content["used"]))
         warnings, cache.warnings = cache.warnings, []
         return {"warnings": warnings, "replaced": cache.replaced - before}
 

@@ -14,6 +14,7 @@ from antennaopt.farm.task import solve_batch
 from antennaopt.run import cache_writer
 from antennaopt.run.cache_writer import RunCache, message_of
 from antennaopt.run.handover import Unfit
+from antennaopt.run.other_process import OtherProcess
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.cache import FILE, Entry, EvaluationCache
 from antennaopt.store.late_cache import LateCache
@@ -126,6 +127,29 @@ def test_the_process_writes_into_the_file_that_replaced_a_damaged_one_and_its_ow
         cache._writing[-1].done.result()
         assert cache._replaced_behind == 1 and cache.find([digest(1)])
         assert len(cache.warnings) == 1 and "begun anew" in cache.warnings[0]
+
+
+class Broken(OtherProcess):
+    """A process that fails at what it is sent."""
+
+    def write(self, message):
+        return super().write((b"\xc1", message[1]))
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"warnings": []}])
+def test_the_thread_writes_where_the_process_fails(tmp_path, monkeypatch, answer):
+    """So it does where a package is replaced while a run goes on, and the process cannot import a part of it."""
+    monkeypatch.setattr(cache_writer, "OtherProcess", Broken)
+    if answer is not None:
+        monkeypatch.setattr(Broken, "write", lambda process, message: answer)
+    with RunCache(tmp_path) as cache:
+        failed = started(cache)._process
+        cache.add([entry(1)])
+        cache._writing[-1].done.result()
+        assert cache._process is None and failed._process.poll() is not None
+        cache.add([entry(2)])
+    assert [int.from_bytes(key, "big") for key, *_ in rows(tmp_path)[0]] == [1, 2]
+    assert len(cache.warnings) == 1 and "failed" in cache.warnings[0] and "\n" not in cache.warnings[0]
 
 
 def test_what_has_no_form_in_a_message_is_written_by_the_thread_or_crashes_there(tmp_path):
