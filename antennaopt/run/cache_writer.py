@@ -120,7 +120,8 @@ def message_of(
     Raises:
         Unfit: It holds what a message has no form for.
     """
-    if any(len(one) != DIGEST_BYTES for one in (*names, *names.values(), *used)):
+    digests = [one.digest for one in entries]
+    if any(len(one) != DIGEST_BYTES for one in (*digests, *names, *names.values(), *used)):
         raise Unfit("a key of another length")
     about = [[one.context, one.solver] for one in entries]
     shared = about[:1] if about[:1] * len(about) == about else about
@@ -130,7 +131,7 @@ def message_of(
     except (TypeError, ValueError, LookupError, AttributeError) as problem:  # no outcome
         raise Unfit(str(problem)) from problem
     content = {
-        "digests": b"".join(one.digest for one in entries),
+        "digests": b"".join(digests),
         "about": shared,
         "parts": parts,
         "names": [b"".join(names), b"".join(names.values())],

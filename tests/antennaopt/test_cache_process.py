@@ -1,5 +1,6 @@
 """The process that writes the evaluation cache: what a thread would write, whatever becomes of process and file."""
 
+import dataclasses
 import os
 import signal
 import sqlite3
@@ -150,6 +151,13 @@ def test_the_thread_writes_where_the_process_fails(tmp_path, monkeypatch, answer
         cache.add([entry(2)])
     assert [int.from_bytes(key, "big") for key, *_ in rows(tmp_path)[0]] == [1, 2]
     assert len(cache.warnings) == 1 and "failed" in cache.warnings[0] and "\n" not in cache.warnings[0]
+
+
+@pytest.mark.parametrize("wrong", [15, 17])
+def test_a_digest_of_another_length_has_no_form_in_a_message(wrong):
+    one = dataclasses.replace(entry(1), digest=b"d" * wrong)
+    with pytest.raises(Unfit):
+        message_of([one, entry(2)], {}, [])
 
 
 def test_what_has_no_form_in_a_message_is_written_by_the_thread_or_crashes_there(tmp_path):
