@@ -162,7 +162,8 @@ class _Writing:
             self._cache, self._seen = EvaluationCache(self._folder, most_bytes=self._most_bytes), content["replaced"]
         else:
             before = self._cache.replaced
-        cache, outcomes, digests = self._cache, outcomes_of_parts(content["parts"], buffers), _digests(content["digests"])
+        cache, digests = self._cache, _digests(content["digests"])
+        outcomes = outcomes_of_parts(content["parts"], buffers)
         about = content["about"] * len(outcomes) if len(content["about"]) == 1 else content["about"]
         entries = [
             Entry(digest=digest, context=context, solver=solver, outcome=outcome)
