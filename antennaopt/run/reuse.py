@@ -129,8 +129,10 @@ class ReusingFarm(ForwardingFarm):
 
     def close(self) -> None:
         """Write what waits, and say what went wrong; the farm behind stays open."""
-        self._cache.close()
-        self._warn()
+        try:
+            self._cache.close()
+        finally:
+            self._warn()
 
     def submit(self, batches: Iterable[Sequence[Job]]) -> None:
         """Add batches while outcomes are being read."""

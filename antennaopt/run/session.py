@@ -211,9 +211,17 @@ class Session:
             for drawing in (self._drawer, self._ahead):
                 if drawing is not None:
                     drawing.close()
-            if isinstance(self._solving, ReusingFarm):
-                self._solving.close()
+            try:
+                if isinstance(self._solving, ReusingFarm):
+                    self._solving.close()
+            finally:
+                self._close(noise)
+
+    def _close(self, noise: Noise) -> None:
+        """Write what waits for the run folder, and end what people see."""
+        try:
             self._store.close()
+        finally:
             logging.getLogger().removeHandler(noise)
             self._signals.closing = True
             self._progress.close()

@@ -21,6 +21,7 @@ from antennaopt.run.overlap import Overlap
 from antennaopt.run.progress import Progress
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.start import resume, run
+from antennaopt.run.write_behind import WriteBehind
 from antennaopt.solve import arithmetic
 from antennaopt.solve import evaluate as module
 from antennaopt.solve.evaluate import evaluate
@@ -341,6 +342,27 @@ def test_outcomes_of_a_reply_stay_together_and_so_do_those_from_the_cache(tmp_pa
     assert [[name for name, _ in landed] for landed in solved] == [["a", "b"]]
     assert [[name for name, _ in landed] for landed in mixed] == [["a", "b"], ["c"]]
     assert [one.origin for landed in mixed for _, one in landed] == ["cells", "cells", None]
+
+
+def test_a_cache_that_cannot_be_closed_leaves_the_run_closed(tmp_path, monkeypatch):
+    """What has been solved is on the disk, the log ends, and the bar is taken away."""
+
+    class Watched(Progress):
+        closed = False
+
+        def close(self):
+            self.closed = True
+
+    def failing(cache):
+        close_cache(cache)
+        raise RuntimeError("a fault of the cache")
+
+    closed, watched, close, close_cache = [], Watched(), WriteBehind.close, LateCache.close
+    monkeypatch.setattr(LateCache, "close", failing)
+    monkeypatch.setattr(WriteBehind, "close", lambda store: (close(store), closed.append(store)))
+    with pytest.raises(RuntimeError, match="a fault of the cache"):
+        carried_out(tmp_path / "runs", tmp_path / "cache", progress=watched, evolution=TINY)
+    assert len(closed) == 1 and watched.closed
 
 
 def test_what_the_last_write_met_is_told_when_the_run_ends(tmp_path, monkeypatch):
