@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from antennaopt.run.handover import Message, Unfit, outcomes_of_parts, packed, parts_of, read_message
-from antennaopt.run.other_process import MANY, PATIENCE_S, PER_SECOND, SOLVING, OtherProcess, WriterLost, answer_all
-from antennaopt.solve.device import usable_cores
+from antennaopt.run.other_process import OtherProcess, WriterLost, answer_all, is_fast, is_fast_at_start, wait_for
 from antennaopt.store.cache import DIGEST_BYTES, MOST_BYTES, Entry, EvaluationCache
 from antennaopt.store.late_cache import LateCache
 
@@ -37,7 +36,7 @@ class RunCache(LateCache):
 
     def expect(self, entries: int) -> None:
         """Start the process before a device's first generation, of `entries` antennas: that will be fast."""
-        if usable_cores() > SOLVING and entries >= MANY:
+        if is_fast_at_start(entries):
             self.start_process()
 
     def start_process(self) -> None:
@@ -53,7 +52,7 @@ class RunCache(LateCache):
     ) -> None:
         some = list(entries)
         since, self._handed = self._handed, time.monotonic()
-        if len(some) >= max(MANY, PER_SECOND * (self._handed - since)) and self._connection is not None:
+        if self._connection is not None and is_fast(len(some), self._handed - since):
             self.start_process()
         super().add(some, designs, used)
 
@@ -96,14 +95,7 @@ class RunCache(LateCache):
         return True
 
     def _wait(self, write: Future[None]) -> None:
-        while True:
-            try:
-                return write.result(PATIENCE_S)
-            except TimeoutError:
-                if write.done():
-                    return write.result()  # since then, or it has raised this itself
-                if (process := self._process) is not None:  # the thread may lose it meanwhile
-                    process.wake()
+        wait_for(write, lambda: self._process)
 
 
 def message_of(

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ import msgpack
 from antennaopt import errors
 from antennaopt.farm.early import COLLECT_RARELY, WORKER_ENVIRONMENT
 from antennaopt.run.handover import Message
+from antennaopt.solve.device import usable_cores
 
 END_S = 30.0
 """That a process may take for its end before it is killed; it has nothing left to write."""
@@ -37,11 +39,38 @@ PER_SECOND = 300.0
 SOLVING = 2
 """Cores that the driver and a device's worker keep busy at the start; with no more nothing is started meanwhile."""
 
-PATIENCE_S = 5.0
-"""After which a process that writes is woken, in case a signal has stopped it."""
+WAKE_AFTER_S = 5.0
+"""Wait for a write after which the process that writes is woken, in case a signal has stopped it."""
 
 _COUNT = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
+
+
+def is_fast(rows: int, seconds: float) -> bool:
+    """Whether that many rows after so many seconds are a process's to write."""
+    return rows >= max(MANY, PER_SECOND * seconds)
+
+
+def is_fast_at_start(rows: int) -> bool:
+    """Whether a device's first generation, of that many rows, is a process's to write."""
+    return usable_cores() > SOLVING and rows >= MANY
+
+
+def wait_for(write: Future[None], process: Callable[[], OtherProcess | None]) -> None:
+    """Wait until something is written, and raise what it raised.
+
+    Args:
+        write: By a thread, which may wait for the process.
+        process: Returns it; the thread may lose it meanwhile.
+    """
+    while True:
+        try:
+            return write.result(WAKE_AFTER_S)
+        except TimeoutError:
+            if write.done():
+                return write.result()  # since then, or it has raised this itself
+            if (running := process()) is not None:
+                running.wake()
 
 
 class WriterLost(Exception):  # noqa: N818 - what happened

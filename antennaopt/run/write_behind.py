@@ -11,15 +11,14 @@ from typing import Any
 
 from antennaopt.run.handover import Message, Unfit, generation_message, state_message
 from antennaopt.run.interfaces import Evaluation, Recalled
-from antennaopt.run.other_process import MANY, PATIENCE_S, PER_SECOND, SOLVING, WriterLost
+from antennaopt.run.other_process import WriterLost, is_fast, is_fast_at_start, wait_for
 from antennaopt.run.stores import FolderStore
 from antennaopt.run.writer import Writer
-from antennaopt.solve.device import usable_cores
 from antennaopt.store.files import remove_all_leftovers
 from antennaopt.store.generations import generation_of
 from antennaopt.store.run_folder import RunFolder
 
-MOST_WAITING = 2
+MOST_GENERATIONS = 2
 """Generations that a process may have left to write, the one under way among them, when another is handed in."""
 
 
@@ -56,20 +55,15 @@ class WriteBehind(FolderStore):
 
     def expect(self, rows: int) -> None:
         """Start the process before a device's first generation, of `rows` rows: that will be fast."""
-        if usable_cores() > SOLVING:
-            self._start_for(rows)
-
-    def _start_for(self, rows: int) -> None:
-        """Start the process where generations have rows enough."""
-        if rows >= MANY:
+        if is_fast_at_start(rows):
             self.start_writer()
 
     def write_generation(self, generation: int, evaluations: Sequence[Evaluation]) -> None:
         """Store a generation's rows and patterns, in the background."""
         self._make_room()
         since, self._handed = self._handed, time.monotonic()
-        if len(evaluations) >= PER_SECOND * (self._handed - since):
-            self._start_for(len(evaluations))
+        if is_fast(len(evaluations), self._handed - since):
+            self.start_writer()
         whole = partial(super().write_generation, generation, evaluations)
         message = partial(generation_message, generation, evaluations)
         self._writing = {one: write for one, write in self._writing.items() if not write.done()}
@@ -123,7 +117,7 @@ class WriteBehind(FolderStore):
             self.flush()
         else:
             under_way = [write for write in self._writing.values() if not write.done()]
-            for write in under_way[: 1 - MOST_WAITING]:
+            for write in under_way[: 1 - MOST_GENERATIONS]:
                 self._wait(write)
         self._raise_fault()
 
@@ -150,14 +144,7 @@ class WriteBehind(FolderStore):
 
     def _wait(self, write: Future[None]) -> None:
         """Wait until something is written, and raise what it raised."""
-        while True:
-            try:
-                return write.result(PATIENCE_S)
-            except TimeoutError:
-                if write.done():
-                    return write.result()  # since then, or it has raised this itself
-                if (writer := self._writer) is not None:  # the thread may lose it meanwhile
-                    writer.wake()
+        wait_for(write, lambda: self._writer)
 
     def _write(self, message: Callable[[], Message], whole: Callable[[], None]) -> None:
         """Have a message written by the process, where there is one that is ready, or do the whole of it here."""

@@ -12,7 +12,7 @@ from waiting import wait_until
 from antennaopt.bench.null_solver import null_evaluate
 from antennaopt.farm.replies import unpack_outcomes
 from antennaopt.farm.task import solve_batch
-from antennaopt.run import cache_writer
+from antennaopt.run import cache_writer, other_process
 from antennaopt.run.cache_writer import RunCache, message_of
 from antennaopt.run.handover import Unfit
 from antennaopt.run.other_process import OtherProcess
@@ -80,7 +80,7 @@ def test_what_the_process_has_not_written_is_found_and_is_on_the_disk_in_the_end
 
 
 def test_a_process_that_was_stopped_is_woken_by_who_waits_for_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache_writer, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(other_process, "WAKE_AFTER_S", 0.05)
     cache = started(RunCache(tmp_path))
     cache._process._process.send_signal(signal.SIGSTOP)
     cache.add([entry(1)])

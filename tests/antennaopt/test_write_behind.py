@@ -6,7 +6,7 @@ from concurrent.futures import Future
 import pytest
 
 from antennaopt.errors import StorageError
-from antennaopt.run import write_behind
+from antennaopt.run import other_process
 from antennaopt.run.write_behind import WriteBehind
 
 
@@ -123,7 +123,7 @@ def test_a_write_that_ends_as_the_patience_does(store):
 
 
 def test_a_write_that_raises_a_time_out_of_its_own(store, monkeypatch):
-    monkeypatch.setattr(write_behind, "PATIENCE_S", 0.001)
+    monkeypatch.setattr(other_process, "WAKE_AFTER_S", 0.001)
     failed = Future()
     failed.set_exception(TimeoutError("the disk's own"))
     with pytest.raises(TimeoutError, match="the disk's own"):

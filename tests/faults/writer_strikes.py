@@ -16,7 +16,7 @@ from pathlib import Path
 
 import cheap_lens
 
-from antennaopt.run import write_behind
+from antennaopt.run import other_process, write_behind
 from antennaopt.run.writer import Writer, WriterLost
 from antennaopt.store.files import has_ended
 
@@ -24,7 +24,7 @@ from antennaopt.store.files import has_ended
 def apart():
     """Let a process write from the first generation on."""
     start, write = write_behind.WriteBehind.start_writer, Writer.write
-    write_behind.MANY, write_behind.PER_SECOND, write_behind.PATIENCE_S = 0, 0.0, 0.2
+    other_process.MANY, other_process.PER_SECOND, other_process.WAKE_AFTER_S = 0, 0.0, 0.2
 
     def started(self):
         start(self)
