@@ -97,6 +97,10 @@ class RunCache(LateCache):
     def _wait(self, write: Future[None]) -> None:
         wait_for(write, lambda: self._process)
 
+    def _hurry(self) -> None:
+        if (process := self._process) is not None:  # the thread may lose it meanwhile
+            process.wake()
+
 
 def message_of(
     entries: Sequence[Entry], names: Mapping[bytes, bytes], used: Sequence[bytes], *, replaced: int = 0

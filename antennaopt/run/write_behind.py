@@ -103,13 +103,18 @@ class WriteBehind(FolderStore):
 
     def close(self) -> None:
         """Write what waits and stop thread and process; faults are not told any more."""
-        for write in self._last:
-            with suppress(Exception):
-                self._wait(write)
-        self._thread.shutdown(wait=True)
-        writer, self._writer, self._may_start = self._writer, None, False
-        if writer is not None:
-            writer.close()
+        waiting, self._last = self._last, []
+        try:
+            for write in waiting:
+                with suppress(Exception):
+                    self._wait(write)
+        finally:  # after a Ctrl-C, too
+            if (writer := self._writer) is not None:
+                writer.wake()
+            self._thread.shutdown(wait=True)
+            writer, self._writer, self._may_start = self._writer, None, False
+            if writer is not None:
+                writer.close()
 
     def _make_room(self) -> None:
         """Wait until another generation may wait."""

@@ -77,6 +77,7 @@ class LateCache(EvaluationCache):
             for one in waiting:
                 self._wait(one.done)
         finally:
+            self._hurry()
             self._thread.shutdown()
             self._close_written()
             super().close()
@@ -97,6 +98,9 @@ class LateCache(EvaluationCache):
     def _wait(self, write: Future[None]) -> None:
         """Wait until something is written, and raise what it raised."""
         write.result()
+
+    def _hurry(self) -> None:
+        """Let go on what the thread waits for; here it waits for the disk alone."""
 
     def _close_written(self) -> None:
         """Close the thread's file, if it has opened one."""

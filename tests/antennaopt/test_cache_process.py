@@ -4,6 +4,7 @@ import dataclasses
 import os
 import signal
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from test_results_cache import digest, outcome, same
@@ -86,6 +87,26 @@ def test_a_process_that_was_stopped_is_woken_by_who_waits_for_it(tmp_path, monke
     cache.add([entry(1)])
     cache.close()
     assert cache._written is None
+    assert len(rows(tmp_path)[0]) == 1
+
+
+def test_a_stopped_process_does_not_hold_up_a_close_that_is_interrupted(tmp_path, monkeypatch):
+    def interrupted(cache, write):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RunCache, "_wait", interrupted)
+    cache = started(RunCache(tmp_path))
+    process = cache._process._process
+    process.send_signal(signal.SIGSTOP)
+    cache.add([entry(1)])
+    with ThreadPoolExecutor(1) as other:
+        closing = other.submit(cache.close)
+        try:
+            wait_until(closing.done, "the end of close")
+        finally:
+            process.send_signal(signal.SIGCONT)
+    assert isinstance(closing.exception(), KeyboardInterrupt)
+    assert process.poll() == 0
     assert len(rows(tmp_path)[0]) == 1
 
 

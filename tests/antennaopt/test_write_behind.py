@@ -54,8 +54,8 @@ class Asleep:
 
     ready = False
 
-    def wake(self):
-        """Do nothing."""
+    def __init__(self, woken=lambda: None):
+        self.wake = woken
 
     def close(self):
         return 0
@@ -107,6 +107,19 @@ def test_a_third_generation_waits_for_the_first(store, monkeypatch):
     assert waited == [first]
     one.flush()
     assert one.folder.written == [0, 1, 2]
+
+
+def test_a_close_that_is_interrupted_wakes_the_process_and_waits_for_what_is_under_way(store, monkeypatch):
+    def interrupted(write):
+        raise KeyboardInterrupt
+
+    one = store()
+    one._writer = Asleep(woken=one.folder.gate.set)
+    one.write_generation(0, [])
+    monkeypatch.setattr(one, "_wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        one.close()
+    assert one.folder.written == [0] and one._writer is None
 
 
 def test_a_write_that_ends_as_the_patience_does(store):
