@@ -14,14 +14,15 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from antennaopt.solve.outcome import Outcome, fault_of
 from antennaopt.store.packing import MALFORMED, packed, unpacked
+from antennaopt.store.sqlite_file import FAULTS, code_of, is_damage, remove_file, size_of, transaction
 from fdtd.cache_folder import cache_folder
 
 T = TypeVar("T")
@@ -37,11 +38,6 @@ PAUSE_S = 0.01
 PAGE_BYTES = 8192  # an entry has 5 kB with one frequency, 11 kB with three
 AT_ONCE = 500  # parameters of one statement
 DIGEST_BYTES = 16
-
-FAULTS = (sqlite3.Error, OSError, UnicodeDecodeError)
-"""What SQLite raises; the last where its message quotes a damaged table that is no text."""
-
-DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 OF_ITS_RUN = frozenset({"batch_seconds", "origin", "figures", "identity"})
 """Keys of an outcome that say nothing of the antenna, and are not kept."""
@@ -164,14 +160,14 @@ class EvaluationCache:
             rows.append((one.digest, one.context, now, _check_sum(one.digest, blob), blob))
 
         def write(cache: sqlite3.Connection) -> None:
-            with _transaction(cache):
+            with transaction(cache):
                 cache.executemany("INSERT OR IGNORE INTO contexts (context, solver) VALUES (?, ?)", contexts)
                 numbers = dict(cache.execute("SELECT context, number FROM contexts").fetchall())
                 numbered = [(digest, numbers[context], *rest) for digest, context, *rest in rows]
                 cache.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)", numbered)
                 cache.executemany("INSERT OR REPLACE INTO designs VALUES (?, ?, ?)", names)
                 cache.executemany("UPDATE entries SET used = ? WHERE digest = ?", [(now, one) for one in used])
-            if _size(cache) > self._most_bytes:
+            if size_of(cache) > self._most_bytes:
                 _shrink(cache, int(KEPT_WHEN_FULL * self._most_bytes))
 
         self._try(write, None)
@@ -200,7 +196,7 @@ class EvaluationCache:
     @property
     def size(self) -> int:
         """Bytes in use; the file itself may be larger for a while."""
-        return self._try(_size, 0)
+        return self._try(size_of, 0)
 
     def prune(self, *, older_than_s: float | None = None, most_bytes: int | None = None) -> int:
         """Remove entries that were not used for long; return how many.
@@ -213,7 +209,7 @@ class EvaluationCache:
         def remove(cache: sqlite3.Connection) -> int:
             before = _count(cache)
             if older_than_s is not None:
-                with _transaction(cache):
+                with transaction(cache):
                     cache.execute("DELETE FROM entries WHERE used < ?", (time.time() - older_than_s,))
                     _forget_designs(cache)
             if most_bytes is not None:
@@ -227,7 +223,7 @@ class EvaluationCache:
         """Remove everything; return how many entries there were."""
         count = self._try(_count, 0)
         self._disconnect()
-        _remove(self.path)
+        remove_file(self.path)
         self._connection = self._open()
         return count
 
@@ -250,7 +246,7 @@ class EvaluationCache:
     def _open(self) -> sqlite3.Connection | None:
         """Open the file; one that is no cache any more is replaced.
 
-        Who makes a new file can be refused it at once where another process makes it too, whatever the time limit.
+        Where several processes make the file at once, SQLite refuses it to some without waiting; these try again.
         """
         until, replaced = time.monotonic() + PATIENCE_S, False
         while True:
@@ -269,9 +265,9 @@ class EvaluationCache:
                 self.fault = str(problem)
                 if connection is not None:
                     connection.close()
-                if _code(problem) == sqlite3.SQLITE_BUSY and time.monotonic() < until:
+                if code_of(problem) == sqlite3.SQLITE_BUSY and time.monotonic() < until:
                     time.sleep(PAUSE_S)
-                elif replaced or not _is_damage(problem):
+                elif replaced or not is_damage(problem):
                     self.warnings.append(f"no evaluation cache: {self.path}: {problem}; every antenna is solved")
                     return None
                 else:
@@ -300,7 +296,7 @@ class EvaluationCache:
         except FAULTS as problem:
             self.fault = str(problem)
             self._disconnect()
-            if _is_damage(problem):
+            if is_damage(problem):
                 self._replace(problem)
                 self._connection = self._open()
             else:
@@ -321,7 +317,7 @@ class EvaluationCache:
         self.damaged += len(damaged)
 
         def remove(cache: sqlite3.Connection) -> None:
-            with _transaction(cache):
+            with transaction(cache):
                 cache.executemany(statement, damaged)
                 cache.execute(
                     "INSERT INTO tallies VALUES ('dropped', ?) ON CONFLICT (name) DO UPDATE SET count = count + ?",
@@ -334,43 +330,7 @@ class EvaluationCache:
         """Remove a file that is no cache any more, and say so."""
         self.replaced += 1
         self.warnings.append(f"{self.path} was damaged ({problem}) and is begun anew")
-        _remove(self.path)
-
-
-@contextmanager
-def _transaction(cache: sqlite3.Connection) -> Iterator[None]:
-    cache.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        with suppress(sqlite3.Error):
-            cache.execute("ROLLBACK")
-        raise
-    cache.execute("COMMIT")
-
-
-def _is_damage(problem: Exception) -> bool:
-    """Whether a file is no database any more; one that is locked, full or not ours is left alone."""
-    return type(problem) in (sqlite3.DatabaseError, UnicodeDecodeError) or _code(problem) in DAMAGED
-
-
-def _code(problem: Exception) -> int:
-    """Return SQLite's primary code of an error, 0 where it has none."""
-    return getattr(problem, "sqlite_errorcode", 0) & 0xFF
-
-
-def _remove(path: Path) -> None:
-    for ending in ("", "-wal", "-shm", "-journal"):
-        with suppress(OSError):
-            path.with_name(path.name + ending).unlink(missing_ok=True)
-
-
-def _size(cache: sqlite3.Connection) -> int:
-    pages, free, each = (cache.execute(f"PRAGMA {name}").fetchone()[0] for name in PAGES)
-    return (pages - free) * each
-
-
-PAGES = ("page_count", "freelist_count", "page_size")
+        remove_file(self.path)
 
 
 def _count(cache: sqlite3.Connection) -> int:
@@ -379,8 +339,8 @@ def _count(cache: sqlite3.Connection) -> int:
 
 def _shrink(cache: sqlite3.Connection, most_bytes: int) -> None:
     """Remove the oldest entries, a tenth at a time, until what is left is small enough."""
-    while _size(cache) > most_bytes and (count := _count(cache)):
-        with _transaction(cache):
+    while size_of(cache) > most_bytes and (count := _count(cache)):
+        with transaction(cache):
             oldest = "SELECT digest FROM entries ORDER BY used LIMIT ?"
             cache.execute(f"DELETE FROM entries WHERE digest IN ({oldest})", (max(count // 10, 1),))  # noqa: S608
             _forget_designs(cache)
