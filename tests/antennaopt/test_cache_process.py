@@ -61,7 +61,7 @@ def test_the_process_writes_the_bytes_of_the_thread(tmp_path):
                 ]
                 cache.add(entries, [(digest(7), digest(8))], [digest(1400)])
                 cache._writing[-1].done.result()
-                assert (cache._written is None) == (kind is RunCache), "who has written?"
+                assert (cache._written is None) == (kind is RunCache), "not written there"
         found.append(rows(tmp_path / kind.__name__))
     assert found[0] == found[1]
     assert len(found[0][0]) == 40 + 14
@@ -124,6 +124,16 @@ def test_the_thread_writes_where_the_process_is_lost(tmp_path):
         cache.add([entry(3)])
     assert [int.from_bytes(key, "big") for key, *_ in rows(tmp_path)[0]] == [1, 2, 3]
     assert cache.warnings == []
+
+
+def test_the_thread_writes_what_a_killed_process_leaves_unanswered(tmp_path):
+    with RunCache(tmp_path) as cache:
+        process = started(cache)._process._process
+        process.send_signal(signal.SIGSTOP)
+        cache.add([entry(1)], [(digest(9), digest(1))])
+        process.kill()
+    assert [int.from_bytes(key, "big") for key, *_ in rows(tmp_path)[0]] == [1]
+    assert len(rows(tmp_path)[1]) == 1 and cache.warnings == []
 
 
 def test_the_process_writes_into_the_file_that_replaced_a_damaged_one_and_its_own_is_read(tmp_path):
