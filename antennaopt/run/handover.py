@@ -142,14 +142,14 @@ def _by_batch(outcomes: Sequence[Outcome]) -> list[tuple[Sent | None, list[int],
     return [*batches.values(), *([others] if others[1] else [])]
 
 
-def packed(told: Mapping[str, Any]) -> bytes:
+def packed(content: Mapping[str, Any]) -> bytes:
     """Return a message's text.
 
     Raises:
         Unfit: It holds what MessagePack has no form for.
     """
     try:
-        return cast(bytes, msgpack.packb(told, default=_form))
+        return cast(bytes, msgpack.packb(content, default=_form))
     except (TypeError, ValueError, OverflowError) as problem:
         raise Unfit(str(problem)) from problem
 

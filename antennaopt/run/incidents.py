@@ -1,4 +1,4 @@
-"""What a farm tells of failures, for the run's log and for people."""
+"""Events of a farm as lines for the run's log and for people."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from antennaopt.store.run_folder import RunFolder
 
 
 def incidents(folder: RunFolder, progress: Progress) -> Callable[..., None]:
-    """Return what a farm's `on_event` is set to.
+    """Return a handler for a farm's `on_event`.
 
     Args:
         folder: Open for writing; its `logs/run.jsonl` gets a line an event.
-        progress: Is told of what changes the result, or cost much.
+        progress: Shows what changes the result, or cost much.
     """
 
     def happened(event: str, **details: Any) -> None:
         folder.log(event, **details)
-        said = notable(event, details)
-        if said:
-            progress.note(said)
+        line = notable(event, details)
+        if line:
+            progress.note(line)
 
     return happened
 
 
 def notable(event: str, details: dict[str, Any]) -> str | None:
-    """Return a line for people, None of what the farm deals with in silence."""
-    who = ", ".join(details.get("individuals", ()))
+    """Return a line for people, None for an event that needs no attention."""
+    names = ", ".join(details.get("individuals", ()))
     if event == "late_duplicate" and details.get("equal") is False:
         return (
-            f"WARNING: {who} was solved twice with different results, the first is kept: this run's workers do not "
+            f"WARNING: {names} was solved twice with different results, the first is kept: this run's workers do not "
             "compute alike, and it will not be the same to the bit when it is repeated"
         )
     if event == "quarantined":
-        return f"{who} is given up after {details['attempt']} attempts ({details['kind']}): {details['reason']}"
+        return f"{names} is given up after {details['attempt']} attempts ({details['kind']}): {details['reason']}"
     if event == "scheduler_rebuilt":
         return "the scheduler had ended; a new one has taken its place and nothing is lost"
     return None

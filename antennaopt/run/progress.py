@@ -96,7 +96,7 @@ class Progress:
         """Count one antenna as solved, with its outcome."""
 
     def evaluated_together(self, outcomes: Sequence[Outcome]) -> None:
-        """Count antennas whose outcomes came together."""
+        """Count the outcomes of one reply."""
         for one in outcomes:
             self.evaluated(one)
 
@@ -316,7 +316,7 @@ class EventPublisher(Progress):
         self._count([] if outcome is None else [outcome], 1)
 
     def evaluated_together(self, outcomes: Sequence[Outcome]) -> None:
-        """Do so with antennas whose outcomes came together."""
+        """Count the outcomes of one reply by status, and their times to its worker."""
         self._inner.evaluated_together(outcomes)
         self._count(outcomes, len(outcomes))
 
