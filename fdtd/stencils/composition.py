@@ -108,4 +108,4 @@ def _windows(formula: Formula, core: Shape, steps: int) -> Iterator[Shape]:
     for _ in range(steps):
         for phase in reversed(range(len(formula.phases))):
             yield window
-            window = tuple(side + high - low for side, (low, high) in zip(window, formula.window(phase), strict=True))
+            window = tuple(side + high - low for side, (low, high) in zip(window, formula.windows[phase], strict=True))

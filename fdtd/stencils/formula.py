@@ -130,17 +130,20 @@ class Formula:
                     found.setdefault(one.name, set()).add(one.shift)
         return found
 
-    def window(self, phase: int) -> Window:
-        """Return the box of cells that one phase reads."""
-        shifts = [(0,) * len(self.axes), *(shift for some in self.reads(phase).values() for shift in some)]
-        return tuple((min(axis), max(axis)) for axis in zip(*shifts, strict=True))
+    @cached_property
+    def windows(self) -> tuple[Window, ...]:
+        """The box of cells that each phase reads."""
+        found = []
+        for phase in range(len(self.phases)):
+            shifts = [(0,) * len(self.axes), *(shift for some in self.reads(phase).values() for shift in some)]
+            found.append(tuple((min(axis), max(axis)) for axis in zip(*shifts, strict=True)))
+        return tuple(found)
 
-    @property
+    @cached_property
     def reach(self) -> Window:
         """Cells before and after its own that a step reads along each axis, where every phase forms all it reads."""
-        windows = [self.window(phase) for phase in range(len(self.phases))]
         return tuple(
-            (-sum(low for low, _ in axis), sum(high for _, high in axis)) for axis in zip(*windows, strict=True)
+            (-sum(low for low, _ in axis), sum(high for _, high in axis)) for axis in zip(*self.windows, strict=True)
         )
 
     def first(self, phase: int, name: str) -> tuple[int, ...]:
@@ -150,11 +153,11 @@ class Formula:
 
     def low(self, phase: int) -> int:
         """Return the cells before its own that a phase reads, along the worst axis."""
-        return max(-first for first, _ in self.window(phase))
+        return max(-first for first, _ in self.windows[phase])
 
     def high(self, phase: int) -> int:
         """Return the cells after its own that a phase reads, along the worst axis."""
-        return max(last for _, last in self.window(phase))
+        return max(last for _, last in self.windows[phase])
 
     def back(self, phase: int) -> int:
         """Return the rows behind the first phase at which a phase can be done where rows follow each other.

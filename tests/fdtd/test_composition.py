@@ -74,8 +74,8 @@ def test_a_step_reaches_what_its_phases_reach(name: str) -> None:
     formula = FORMULAS[name]
     phases = range(len(formula.phases))
     for (low, high), at in zip(halo(formula, 3), range(len(formula.axes)), strict=True):
-        assert low <= 3 * sum(-formula.window(phase)[at][0] for phase in phases)
-        assert high <= 3 * sum(formula.window(phase)[at][1] for phase in phases)
+        assert low <= 3 * sum(-formula.windows[phase][at][0] for phase in phases)
+        assert high <= 3 * sum(formula.windows[phase][at][1] for phase in phases)
     reach = 3 * sum(formula.high(phase) for phase in phases)
     assert max(max(pair) for pair in halo(formula, 3)) == {"coupled": 4}.get(name, reach)
 
