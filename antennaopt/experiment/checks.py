@@ -256,11 +256,11 @@ def check_density(experiment: Experiment) -> None:
     from scipy.constants import c
 
     solver, permittivity, highest = experiment.solver, _densest(experiment), max(experiment.solver.frequencies)
-    both = solver.cell is not None and solver.cells_per_wavelength is not None
-    if both and experiment.kind.spatial is None:  # in space `cell` is that at edges of metal
+    given, density = solver.cell, solver.cells_per_wavelength
+    if given is not None and density is not None and experiment.kind.spatial is None:  # in space both have a meaning
         refuse(
-            f"solver.cell = {format_length(solver.cell)} and solver.cells_per_wavelength = "
-            f"{solver.cells_per_wavelength:g} exclude each other; remove one"
+            f"solver.cell = {format_length(given)} and solver.cells_per_wavelength = {density:g} exclude each other; "
+            "remove one"
         )
     if solver.cell is None and solver.cells_per_wavelength is None:
         refuse("solver.cell and solver.cells_per_wavelength are both empty; give one of them")
