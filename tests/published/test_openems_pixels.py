@@ -64,6 +64,7 @@ def with_pin(s11: np.ndarray, port: yee.LumpedPort, grid: yee.Grid) -> np.ndarra
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # openEMS takes minutes with half of all cells
 def test_openems_finds_the_resonances_of_the_best_pixels(measured: Callable[..., float], tmp_path: Path) -> None:
     if missing():
         skip_without("openems", missing())
