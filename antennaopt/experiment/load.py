@@ -11,14 +11,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from antennaopt.errors import ConfigurationError
+from antennaopt.experiment.changes import CELLS
 from antennaopt.experiment.experiment import Experiment, first_fault
 from antennaopt.experiment.objective import BOUNDS, Goal, Objective
 from antennaopt.families import SPATIAL
 from antennaopt.figures import KINDS, LINEAR, Figure, figure_of, metric_name
 from antennaopt.machine import read_regular
-
-EXCLUSIVE = ("cell", "cells_per_wavelength")
-"""Entries of [solver] of which an override of one takes the other's place, but in space, where both may stand."""
 
 MOST_PARTS = 16
 """Of a dotted key; time and stack that a TOML parser takes grow with its depth, so that limits hold before it."""
@@ -174,7 +172,7 @@ def override(data: dict[str, Any], text: str) -> None:
         raise ConfigurationError(f"--set {path.strip()}: {deep}")
     antenna = data.get("antenna")
     in_space = isinstance(antenna, dict) and str(antenna.get("family")) in SPATIAL
-    for one, other in (EXCLUSIVE, EXCLUSIVE[::-1]):
+    for one, other in (CELLS, CELLS[::-1]):
         if keys == ["solver", one] and isinstance(data.get("solver"), dict) and not in_space:
             data["solver"].pop(other, None)
     at: Any = data
