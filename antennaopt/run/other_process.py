@@ -47,12 +47,12 @@ _LENGTH = struct.Struct("<Q")
 
 
 def is_fast(rows: int, seconds: float) -> bool:
-    """Whether that many rows after so many seconds are a process's to write."""
+    """Return whether a process is to write this many rows, which came in so many seconds."""
     return rows >= max(MANY, PER_SECOND * seconds)
 
 
 def is_fast_at_start(rows: int) -> bool:
-    """Whether a device's first generation, of that many rows, is a process's to write."""
+    """Return whether a process is to write a device's first generation, of this many rows."""
     return usable_cores() > SOLVING and rows >= MANY
 
 

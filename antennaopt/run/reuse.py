@@ -124,7 +124,7 @@ class ReusingFarm(ForwardingFarm):
         yield from self._unanswered(batches)
 
     def expect(self, antennas: int) -> None:
-        """Prepare for generations of so many antennas that a device solves."""
+        """Prepare for a device's generations, each of this many antennas."""
         self._cache.expect(antennas)
 
     def close(self) -> None:

@@ -52,6 +52,6 @@ class WholeReplies:
         return Taken(dict(zip(names, ones, strict=True)), taken.digests, taken.followers)
 
     def results(self, evaluations: Iterable[Evaluation]) -> list[Result | Scored]:
-        """Return what a search is told of a generation; ranks that `take` made serve once."""
+        """Return a generation's evaluations for the search; ranks that `take` made are used once."""
         ranked, self._ranked = self._ranked, {}
         return [ranked.get(one.candidate.individual) or one.result for one in evaluations]

@@ -178,7 +178,7 @@ def test_antennas_of_a_reply_are_told_as_one_after_another_is():
 
 
 class Inner(Progress):
-    """Notes what it is told."""
+    """Keeps the outcomes of its calls."""
 
     def __init__(self):
         self.counted = []
