@@ -125,8 +125,9 @@ def cut_into_waves(
         device_count: Devices.
         batch_size: Antennas a batch, or `auto`: as many batches for one device as for another, of a wave or more, in
             four rounds if there are waves enough, so that a batch is prepared and looked at while the one before or
-            after is stepped. Of large generations the first and the last rounds are of two waves: a device waits
-            while its first batch is bred and prepared, and while its last one comes back.
+            after is stepped. Of large generations the first and the last rounds are of two waves, of smaller ones of
+            one where `at_once` is less than a wave: a device waits while its first batch is bred and prepared, and
+            while its last one comes back.
         wave: Antennas that keep a device busy.
         most: Antennas that a device has room for in one batch.
         at_once: Antennas that a device steps at the same time, of which a batch has whole multiples; `wave` when None.
@@ -146,7 +147,11 @@ def cut_into_waves(
     pieces = max(min(rounds * device_count, grains), 1)
     sizes = _alike(grains, pieces)
     if short_ends:
-        sizes = _short_at_the_ends(grains, device_count, SHORT * max(round(wave / grain), 1), most // grain) or sizes
+        parts = max(round(wave / grain), 1)
+        for short in (SHORT * parts, parts)[: min(parts, 2)]:
+            if found := _short_at_the_ends(grains, device_count, short, most // grain):
+                sizes = found
+                break
     found = _pieces(jobs, accumulate(grain * size for size in sizes), sent)
     if len(found) > 1 and len(found[0]) < grain and len(found[0]) + len(found[1]) <= most:
         return [found[0] + found[1], *found[2:]]  # fewer were sent before than the first batches had room for

@@ -68,6 +68,16 @@ def test_large_generations_begin_and_end_with_short_batches(population, devices,
     assert fewer == [*sizes[:-1], sizes[-1] - 5]
 
 
+def test_smaller_generations_begin_and_end_with_one_wave_of_many_parts():
+    """1,054 lenses by fifteens take 3 % less time on an H200 than as four equal batches (decision record 0048)."""
+    sizes = [len(batch) for batch in cut_into_waves(jobs(1054), 1, wave=120, most=4000, at_once=15)]
+    assert sizes == [120, 285, 270, 270, 109]
+    sizes = [len(batch) for batch in cut_into_waves(jobs(2112), 1, wave=120, most=4000, at_once=15)]
+    assert (sizes[0], sizes[-1]) == (240, 237), "large ones have two"
+    sizes = [len(batch) for batch in cut_into_waves(jobs(580), 1, wave=120, most=4000, at_once=15)]
+    assert sizes == [150, 150, 150, 130], "five batches of a wave are more than there are"
+
+
 def test_short_batches_leave_no_others_larger_than_the_memory_allows():
     sizes = [len(batch) for batch in cut_into_waves(jobs(100_000), 1, wave=132, most=3000)]
     assert sum(sizes) == 100_000 and max(sizes) <= 3000
@@ -132,12 +142,13 @@ def test_how_many_processes_share_a_device(monkeypatch):
 
 
 def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
-    """Eight of four antennas, also once the devices' speeds are known; towards the end they were cut in 3 and 1."""
+    """Also once the devices' speeds are known; towards the end batches of four were cut in 3 and 1."""
     monkeypatch.setattr("antennaopt.farm.dispatch.LEAST_S", 0.01)
     with started(devices=2, capacity=farm_solvers.capacity_one_by_one, sleep_s=0.02) as farm:
         for _ in range(2):
-            outcomes = dict(farm.run(farm.cut(jobs(32))))
-            assert {one.field["together"] for one in outcomes.values()} == {4}
+            batches = farm.cut(jobs(32))
+            sizes = {name: len(batch) for batch in batches for name, _ in batch}
+            assert {key: one.field["together"] for key, one in farm.run(batches)} == sizes
 
 
 def test_a_batch_that_memory_cannot_hold_is_halved_and_nobody_is_lost(started):
