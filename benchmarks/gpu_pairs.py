@@ -315,8 +315,8 @@ def serve() -> None:
     programs: list[Any] = []
     compiled = device.program
 
-    def noted(text: str) -> Any:
-        programs.append(compiled(text))
+    def noted(*text: Any) -> Any:
+        programs.append(compiled(*text))
         return programs[-1]
 
     device.program = noted
