@@ -60,12 +60,15 @@ __device__ inline real *strip_slot(int warp, int half) {
     return mail() + WARPS * 4 * WIDE + 4 * HEIGHT + (warp * 2 + half) * 2 * RADIAL_COLUMNS;
 }
 
-// One thread, before a barrier of all threads. One lane gives the signal of a patch's row, and each lane that has written
-// those of strips; where another block writes, only the bytes are expected.
+// Lanes that give the signal of a patch's row: one is faster in blocks of few warps (decision record 0051).
+#define ROW_GIVERS (WARPS + RADIAL_WARPS > 12 ? 32 : 1)
+
+// One thread, before a barrier of all threads. Of a strip's row each lane that has written gives the signal; where another
+// block writes, only the bytes are expected.
 __device__ inline void prepare_signals() {
     for (int w = 0; w < WARPS; ++w) {
-        prepare_signal(signal_of(E_ROW, w), 1);
-        prepare_signal(signal_of(H_ROW, w), 1);
+        prepare_signal(signal_of(E_ROW, w), CLUSTERED && w == WARPS - 1 ? 1 : ROW_GIVERS);
+        prepare_signal(signal_of(H_ROW, w), CLUSTERED && w == 0 ? 1 : ROW_GIVERS);
         prepare_signal(signal_of(E_COLUMN, w), COLUMN_GIVERS);
     }
 #if RADIAL_WARPS
@@ -102,8 +105,8 @@ __device__ inline void send_slot(real *slot, signal_word *signal, int by, int la
     }
 #endif
     write_slot(slot, lane, first, second);
-    __syncwarp();
-    if (lane == 0) give_signal(signal);
+    if (ROW_GIVERS == 1) __syncwarp();
+    if (ROW_GIVERS > 1 || lane == 0) give_signal(signal);
 }
 #define ROW_BYTES (2 * WIDE * REAL_BYTES)
 
