@@ -15,6 +15,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+# With more threads than free cores OpenBLAS's threads wait for each other in loops: eigenvalues of 144 x 144 took 0.9 s
+# in place of 0.01 s on two busy cores. Read where NumPy is imported: here, in workers and in what they start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 from required import required
