@@ -20,10 +20,16 @@ struct Copy {
 
 struct Fiber : Thread {
     bool started = false, done = false;
+    size_t at;  // among those of its run
     jmp_buf place;
     ucontext_t context;
     std::vector<std::vector<Copy>> copies{1};  // groups, the last one open
     std::vector<Copy> copies_out;
+};
+
+struct Wait {
+    const Barrier *barrier = nullptr;  // to leave `turn`
+    unsigned turn = 0;
 };
 
 Thread *now;
@@ -37,6 +43,7 @@ static std::vector<std::vector<unsigned char>> shared_memory;  // one a block of
 static std::vector<Barrier> block_barriers, warp_barriers;
 static Barrier cluster_barrier;
 static std::vector<double> exchange;  // [warp][2][32]
+static std::vector<Wait> waits;  // of each fiber: by itself, since it is read at every turn
 static int alive;
 
 struct Stacks {
@@ -62,7 +69,8 @@ static void arrive_and_wait(Barrier &barrier, int count) {
         barrier.arrived = 0, ++barrier.turn, ++progress;
         return;
     }
-    while (barrier.turn == turn) yield();
+    waits[fiber()->at] = {&barrier, turn};
+    yield();  // until the barrier is passed: its turn is looked at where threads are chosen
 }
 
 static int threads() { return block_size.x * block_size.y * block_size.z; }
@@ -94,14 +102,15 @@ static void run(const std::vector<dim3> &blocks, int shared_bytes) {
     for (auto &bytes : shared_memory) bytes.assign(shared_bytes + 128, 0xff);
     block_barriers.assign(total, {}), warp_barriers.assign(size_t(total) * warps, {});
     cluster_barrier = {}, exchange.assign(size_t(total) * warps * 64, 0.0);
-    alive = count * total;
+    alive = count * total, waits.assign(alive, {});
     std::vector<int> order(size_t(total) * warps);
     for (size_t w = 0; w < order.size(); ++w) order[w] = int(w);
     for (int b = 0; b < total; ++b)
         for (int t = 0; t < count; ++t) {
             Fiber &f = fibers[size_t(b) * count + t];
             f.thread = {t, 0, 0}, f.block = blocks[b], f.rank = b, f.warp = b * warps + t / 32, f.lane = t % 32;
-            f.done = false, f.shuffles = 0, f.copies.resize(1), f.copies[0].clear(), f.copies_out.clear();
+            f.at = size_t(b) * count + t, f.done = false, f.shuffles = 0;
+            f.copies.resize(1), f.copies[0].clear(), f.copies_out.clear();
         }
     unsigned random = 12345;
     int lazy_from = 0, lazy_to = 0, turns = 0;  // warps that sleep for as long as the others get on without them
@@ -124,9 +133,10 @@ static void run(const std::vector<dim3> &blocks, int shared_bytes) {
                 const int t = w % warps * 32 + lane;
                 if (t >= count) break;
                 const size_t at = size_t(w / warps) * count + t;
+                if (waits[at].barrier && waits[at].barrier->turn == waits[at].turn) continue;
                 Fiber &f = fibers[at];
                 if (f.done) continue;
-                now = &f;
+                waits[at].barrier = nullptr, now = &f;
                 if (_setjmp(scheduler) == 0) {
                     if (f.started) _longjmp(f.place, 1);
                     f.started = true;
