@@ -51,6 +51,12 @@ def report_of(tmp_path, **changes):
     return run, folder, path.read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The run, the folder and the text of a page with its pictures, which tests look at and do not change."""
+    return report_of(tmp_path_factory.mktemp("page"))
+
+
 def plain(text):
     """The page's words, tags left out, spaces joined."""
     return re.sub(
@@ -60,13 +66,13 @@ def plain(text):
     )
 
 
-def test_the_page_needs_no_other_file(tmp_path):
-    _, folder, text = report_of(tmp_path)
-    page = Page(text)
-    links = [address for address in page.addresses if not address.startswith("data:image/svg+xml;base64,")]
-    pictures = [address for address in page.addresses if address not in links]
+def test_the_page_needs_no_other_file(page):
+    _, folder, text = page
+    read = Page(text)
+    links = [address for address in read.addresses if not address.startswith("data:image/svg+xml;base64,")]
+    pictures = [address for address in read.addresses if address not in links]
     assert pictures and all(link.startswith("#") or (folder / link).is_file() for link in links)
-    assert not {"link", "iframe", "object"} & set(page.tags)
+    assert not {"link", "iframe", "object"} & set(read.tags)
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|WebSocket|innerHTML|eval\(", text)
     assert not re.search(r"https?://|@import|url\(", text)
     for address in pictures:
@@ -76,9 +82,9 @@ def test_the_page_needs_no_other_file(tmp_path):
     assert not list(folder.glob(".tmp-*"))
 
 
-def test_the_best_antennas_files_lie_next_to_the_page(tmp_path, blank_figures):
+def test_the_best_antennas_files_lie_next_to_the_page(tmp_path, page):
     """What `export` would write, by the page's links."""
-    run, folder, text = report_of(tmp_path)
+    run, folder, text = page
     best = run.best[1]
     links = [link for link in Page(text).addresses if link.startswith("files/")]
     assert links == [f"files/best.{ending}" for ending in ("dxf", "csv", "s1p", "cut", "ffs")]
@@ -252,9 +258,9 @@ def explored(text):
     return json.loads(found[1])
 
 
-def test_all_antennas_are_in_the_plot(tmp_path, blank_figures):
+def test_all_antennas_are_in_the_plot(page):
     """Every antenna that is ok, with its genes and figures; patterns of the best."""
-    _, folder, text = report_of(tmp_path)
+    _, folder, text = page
     rows, data = load(folder)[lambda rows: rows["status"] == "ok"], explored(text)
     assert data["individuals"] == rows["individual"].tolist() and data["left_out"] == 0
     shown = dict(zip(data["columns"], data["rows"], strict=True))
@@ -274,9 +280,9 @@ def test_of_very_many_antennas_the_best_stay(tmp_path, blank_figures, monkeypatc
     assert f"{data['left_out']} more antennas are left out" in text
 
 
-def test_genes_that_go_with_the_fitness_come_first(tmp_path):
+def test_genes_that_go_with_the_fitness_come_first(page):
     """Rank correlations between -1 and 1, by size; the words say which way is better."""
-    record = read_run(write_run(tmp_path, MadeUpRun(generations=4, population=8)))
+    record = read_run(page[1])
     found = explorer.influence(record)
     sizes = [abs(rank) for _, rank, _ in found]
     assert found and sizes == sorted(sizes, reverse=True) and max(sizes) <= 1.0
@@ -287,9 +293,9 @@ def test_genes_that_go_with_the_fitness_come_first(tmp_path):
     assert way == ("smaller" if rank > 0 else "larger")
 
 
-def test_what_a_goal_costs_the_others(tmp_path, blank_figures):
+def test_what_a_goal_costs_the_others(page):
     """The antenna nearest to each goal, ties by fitness, with all its figures as `ok` rows have them."""
-    _, folder, text = report_of(tmp_path)
+    _, folder, text = page
     record = read_run(folder)
     found = trade_offs.extremes(record)
     columns = record.folder.columns.shortfall_columns
