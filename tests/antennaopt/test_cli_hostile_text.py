@@ -119,7 +119,7 @@ def test_run_folders(call, run, command):
     assert_clean(out, err)
 
 
-def test_the_report_shows_them(call, run):
+def test_the_report_shows_them(call, run, blank_figures):
     assert call("report", run)[0] == 0
     page = (run / "report.html").read_text("utf-8")
     assert_clean(page)

@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
+
 COMMANDS = [
     "status RUN", "status RUN --watch", "report RUN", "compare RUN OTHER", "compare OTHER RUN",
     "export RUN --toml best.toml", "simulate RUN --individual best", "resume RUN", "resume RUN --fork",

@@ -174,7 +174,7 @@ def test_without_devices_the_message_is_left_to_the_farm(monkeypatch):
     assert len(waiting()) == 1
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_run_uses_the_processes_that_it_started_first(tmp_path, count):
     run = started("run", QUICKSTART, *SMALL, "--workers", count, "--out", tmp_path)
     until_it_has_started(run, count)
@@ -270,7 +270,7 @@ def test_one_that_is_stopped_and_does_not_read_is_replaced(monkeypatch):
     ("given", "words"),
     [
         (["--set", "solver.cell=-1 mm"], "solver.cell"),
-        (["--set", "seed=1", "--set", "nonsense.a=1"], "nonsense"),
+        pytest.param(["--set", "seed=1", "--set", "nonsense.a=1"], "nonsense", marks=pytest.mark.slow),
         (["--backend", "cuda"], "--backend cuda"),
     ],
 )
@@ -282,7 +282,9 @@ def test_nothing_is_left_over_of_a_file_that_is_refused(tmp_path, given, words):
     assert of_session(run.pid) == []
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_nothing_is_left_over_of_a_command_that_is_interrupted_in_its_start(tmp_path, number, code):
     run = started("run", QUICKSTART, *SMALL, "--out", tmp_path)
     until_it_has_started(run)

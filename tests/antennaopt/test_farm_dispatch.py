@@ -250,7 +250,7 @@ def solve_by_kind(family, designs, plan, *, backend):
     return [{"status": "ok", "decay_db": 2.0 * one["x"], **about} for one in designs]
 
 
-@pytest.mark.parametrize("policy", ["greedy", "assignment"])
+@pytest.mark.parametrize("policy", [pytest.param("greedy", marks=pytest.mark.slow), "assignment"])
 def test_workers_with_and_without_a_device_in_one_farm(policy, monkeypatch):
     """One seeming device (3 at a time, 50/s) and one core (10/s) both solve; nothing is lost, the slower does less.
 

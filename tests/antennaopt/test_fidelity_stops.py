@@ -65,7 +65,7 @@ def test_levels_of_an_own_evaluation_have_the_cells_and_the_stop_of_the_file(sol
         assert all(each.get("layout", {"nr": 3})["nr"] == 3 for each in found)
 
 
-def test_levels_of_the_same_cells_are_called_by_their_stops(tmp_path):
+def test_levels_of_the_same_cells_are_called_by_their_stops(tmp_path, blank_figures):
     """Progress and report had "level 1/2, 0.3 mm" and "level 2/2, 0.3 mm"."""
     heard = Heard()
     ladder = {"decay_db": 30, "promote": 0.3, "finish": 0.3}

@@ -125,7 +125,7 @@ def test_what_decides_a_figure_is_not_changed_by_a_resume(done):
     assert list(differences(before.resolved(), circular.resolved())) == ['polarisation: "linear" -> "rhcp"']
 
 
-def test_figures_are_compared_reported_and_simulated(done, call, tmp_path):
+def test_figures_are_compared_reported_and_simulated(done, call, tmp_path, blank_figures):
     code, out, _ = call("compare", str(done.folder), str(done.folder), "--json", "compared.json")
     assert code == 0 and "rim: excess over the mask, co-polar, 30 to 90 deg (dB)" in out
     code, out, _ = call("status", str(done.folder))

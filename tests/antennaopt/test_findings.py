@@ -133,7 +133,7 @@ def test_genes_at_a_bound_are_named_with_value_and_bound(tmp_path):
     assert bounds_line([]) == ""
 
 
-def test_goals_that_no_antenna_came_near_are_named_with_the_nearest(tmp_path):
+def test_goals_that_no_antenna_came_near_are_named_with_the_nearest(tmp_path, blank_figures):
     goals = [{"metric": "directivity_dbi", "at_least": 30.0}, {"metric": "s11_db", "at_most": -1.0}]
     path, _ = made_up(tmp_path, objectives=[{"at_least": None, "at_most": None, "weight": 1.0, **one} for one in goals])
     record = read_run(path)

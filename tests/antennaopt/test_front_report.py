@@ -84,7 +84,7 @@ def test_any_antenna_of_the_front_can_be_exported(run, tmp_path):
     assert ao.load(out).design["lens.radii.0"] * 1e3 == pytest.approx(radii)
 
 
-def test_the_report_of_a_weighted_sum_is_as_it_was(tmp_path):
+def test_the_report_of_a_weighted_sum_is_as_it_was(tmp_path, blank_figures):
     goals = [{"metric": "directivity_dbi", "at_least": 20.0}, {"metric": "s11_db", "at_most": -2.0}]
     done = carried_out(tmp_path, objective=goals, evolution={"population": 6, "generations": 2})
     text = report_text(read_run(done.folder))

@@ -52,7 +52,7 @@ def test_what_fits_stays_in_one_piece_and_what_never_fits_is_still_there(termina
     assert "\n\n" not in aligned([["", "one", "two"], ["a metric with a long name", "1", "2"]])
 
 
-def test_the_report_splits_its_columns_too(tmp_path):
+def test_the_report_splits_its_columns_too(tmp_path, blank_figures):
     frequencies = tuple(27e9 + 0.25e9 * place for place in range(20))
     record = read_run(
         write_run(tmp_path, MadeUpRun(generations=2, population=6, field_map=False, frequencies=frequencies))

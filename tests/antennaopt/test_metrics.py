@@ -121,7 +121,7 @@ def test_each_is_extrapolated(metric: Metric) -> None:
         np.testing.assert_allclose(found[metric.key], mesh[metric.key], rtol=1e-12)
 
 
-def test_every_metric_is_reported(tmp_path) -> None:
+def test_every_metric_is_reported(tmp_path, blank_figures) -> None:
     """In the table of `simulate`, the CSV file, the report's bands; as many as before in each narrower place."""
     outcome = solved()
     lines = results_table(outcome).splitlines()

@@ -148,10 +148,7 @@ def test_every_kind_of_run_gets_its_report(tmp_path, blank_figures, changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        pytest.param(one, marks=() if set(one) & {"population", "no_side_lobes"} else pytest.mark.slow)
-        for one in KINDS_OF_RUN
-    ],
+    [pytest.param(one, marks=() if "population" in one else pytest.mark.slow) for one in KINDS_OF_RUN],
     ids=" ".join,
 )
 def test_every_kind_of_run_is_drawn(tmp_path, changes):

@@ -196,7 +196,7 @@ def test_an_interrupted_one_says_what_is_kept(finished):
         computed(finished, progress=Signals(7), samples=100)
 
 
-def test_the_page_shows_it(tmp_path, finished):
+def test_the_page_shows_it(tmp_path, finished, blank_figures):
     folder = shutil.copytree(finished, tmp_path / finished.name)
     shutil.rmtree(folder / "tolerance", ignore_errors=True)
     write_report(folder)

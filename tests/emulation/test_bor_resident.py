@@ -25,7 +25,7 @@ from random_problems import part, random_problem
     ("order", "batch", "precision", "tuning"),
     [
         (0, 1, "float64", {"cluster": 2}),
-        (1, 2, "float64", {"shape": (2, 2), "cluster": 4}),
+        pytest.param(1, 2, "float64", {"shape": (2, 2), "cluster": 4}, marks=pytest.mark.slow),
         (1, 1, "float32", {"cluster": 2}),
         (2, 1, "float32", {"shape": (8, 2), "cluster": 16}),
     ],
@@ -39,7 +39,7 @@ def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str
     agree(stepped(problem, "resident", precision, **tuning), reference.run(problem), precision)
 
 
-@pytest.mark.parametrize("columns", [(0, 30), (36, 58)])
+@pytest.mark.parametrize("columns", [(0, 30), pytest.param((36, 58), marks=pytest.mark.slow)])
 def test_antennas_with_metal(columns: tuple[int, int]) -> None:
     """Rows keep the coefficients that are not air's alone: bits of one_step, and of rows that keep all."""
     problem = replace(in_bands(random_problem(seed=3, order=1, batch=2, shape=(70, 41)), *columns), metal=True)

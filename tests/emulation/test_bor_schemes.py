@@ -22,11 +22,18 @@ sys.path.append(str(Path(__file__).parents[1] / "agreement"))
 from random_problems import PORT_WIDTHS, error, part, random_problem, record_errors
 
 SCHEMES = tuple(cuda.SCHEMES)
+ELSEWHERE = ("one_step", "trapezoidal", "resident")  # step random problems of every order in files of their own too
 UNCOUPLED = ("trapezoidal", "resident")  # refuse coupled nodes; more of them in test_bor_trapezoidal, test_bor_resident
 
 
-@pytest.mark.parametrize(("order", "batch", "precision"), [(0, 1, "float64"), (1, 2, "float32"), (2, 1, "float64")])
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    ("scheme", "order", "batch", "precision"),
+    [
+        pytest.param(scheme, *one, marks=[pytest.mark.slow] if scheme in ELSEWHERE and one[0] != 1 else [])
+        for scheme in SCHEMES
+        for one in ((0, 1, "float64"), (1, 2, "float32"), (2, 1, "float64"))
+    ],
+)
 def test_random_problem(scheme: str, order: int, batch: int, precision: str) -> None:
     """120 steps from random fields with everything on: metal, loss, layers on all sides, source, every monitor."""
     problem = random_problem(seed=10 * order + batch, order=order, batch=batch, steps=120, own_feeds=batch > 1)
@@ -52,7 +59,9 @@ def plain(problem, scheme: str):
     return replace(problem, media=replace(problem.media, coupling=None)) if scheme in UNCOUPLED else problem
 
 
-@pytest.mark.parametrize("feed", PORT_WIDTHS)
+@pytest.mark.parametrize(
+    "feed", [pytest.param(one, marks=[] if one in (17, 32, 36) else [pytest.mark.slow]) for one in PORT_WIDTHS]
+)
 @pytest.mark.parametrize(("scheme", "choice"), [*((scheme, {}) for scheme in SCHEMES), ("one_step", {"launches": 1})])
 def test_ports_of_any_width(scheme: str, choice: dict[str, Any], feed: int) -> None:
     """Columns beyond half a warp and beyond a warp count in the port's sums; also the source's and the absorber's."""

@@ -48,7 +48,7 @@ def anything(**given: Any) -> Problem:
     [
         ({}, {"segments": 2, "depth": 3}),
         ({"feed": 90, "batch": 2, "own_feeds": True}, {"segments": 3, "depth": 4}),
-        ({"shape": (167, 35), "order": 2}, {"depth": 5}),
+        pytest.param({"shape": (167, 35), "order": 2}, {"depth": 5}, marks=pytest.mark.slow),
         pytest.param({"shape": (114, 29), "order": 0}, {"depth": 5, "cluster": 1, "warps": 8}, marks=pytest.mark.slow),
         pytest.param({"shape": (115, 77)}, {"depth": 5, "cluster": 4, "warps": 3}, marks=pytest.mark.slow),
         pytest.param({"shape": (113, 77)}, {"depth": 2, "cluster": 8, "warps": 2}, marks=pytest.mark.slow),

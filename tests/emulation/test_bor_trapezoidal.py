@@ -25,10 +25,10 @@ from random_problems import random_problem
         (0, 1, "float64", {"warps": 6, "shape": (2, 3), "depth": 4}),
         (1, 2, "float64", {"warps": 4, "shape": (2, 4), "depth": 3}),
         (1, 1, "float32", {"warps": 6, "shape": (8, 2), "depth": 2}),
-        (1, 1, "float32", {"warps": 10, "shape": (8, 2)}),
+        pytest.param(1, 1, "float32", {"warps": 10, "shape": (8, 2)}, marks=pytest.mark.slow),
         (1, 2, "float64", {"warps": 3, "shape": (2, 2), "depth": 2, "cluster": 2}),
-        (1, 1, "float64", {"warps": 2, "shape": (2, 2), "depth": 2, "cluster": 4}),
-        (1, 1, "float32", {"shape": (12, 1), "depth": 3}),
+        pytest.param(1, 1, "float64", {"warps": 2, "shape": (2, 2), "depth": 2, "cluster": 4}, marks=pytest.mark.slow),
+        pytest.param(1, 1, "float32", {"shape": (12, 1), "depth": 3}, marks=pytest.mark.slow),
         (1, 1, "float32", {"shape": (16, 1), "depth": 3}),
         (2, 1, "float32", {}),
     ],
@@ -42,7 +42,10 @@ def test_random_problem(order: int, batch: int, precision: str, tuning: dict[str
     agree(stepped(problem, "trapezoidal", precision, **tuning), reference.run(problem), precision)
 
 
-@pytest.mark.parametrize(("multiprocessors", "tuning"), [(1, {"warps": 6}), (3, {"warps": 6}), (4, {"cluster": 2})])
+@pytest.mark.parametrize(
+    ("multiprocessors", "tuning"),
+    [(1, {"warps": 6}), pytest.param(3, {"warps": 6}, marks=pytest.mark.slow), (4, {"cluster": 2})],
+)
 def test_many_tiles_a_block(multiprocessors: int, tuning: dict[str, int]) -> None:
     """Rows on their way to memory while others write their places: one that did not wait for all lanes failed this."""
     problem = diagonal(random_problem(seed=11, order=1, batch=2, steps=40, shape=(45, 41)))

@@ -24,7 +24,7 @@ from test_boxes import SHAPE, TOLERANCE, random_cavity
 FORMULAS = {name: one.formula for name, one in SPATIAL.items() if one.formula is not None}
 
 
-@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("precision", [pytest.param("float64", marks=pytest.mark.slow), "float32"])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_fields(name: str, precision: str) -> None:
     """20 steps from noise, odd sides, unequal media, graded cells."""

@@ -94,7 +94,10 @@ def least(scheme: str) -> int:
 
 
 @pytest.mark.usefixtures("worth_tiles")
-@pytest.mark.parametrize("says", [False, True], ids=["while allocating", "by the free memory"])
+@pytest.mark.parametrize(
+    "says",
+    [pytest.param(False, id="while allocating"), pytest.param(True, id="by the free memory", marks=pytest.mark.slow)],
+)
 def test_one_step_steps_what_has_no_room_for_tiles(says: bool) -> None:
     """The device has memory for one place of the fields and half of the second; bits are those of tiles."""
     expected, samples = stepped(HostDevice())

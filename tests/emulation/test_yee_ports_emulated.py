@@ -54,8 +54,16 @@ def emulated(problems: list[Problem], **settings: Any) -> list[tuple[Records, np
     return [(one, np.concatenate(into)) for one, into in zip(records, blocks, strict=True)]
 
 
-@pytest.mark.parametrize("precision", TOLERANCE)
-@pytest.mark.parametrize(("kind", "scheme"), STEPPED)
+@pytest.mark.parametrize(
+    ("kind", "scheme", "precision"),
+    [
+        pytest.param(
+            *one, precision, marks=[pytest.mark.slow] if (one[1], precision) == ("resident", "float64") else []
+        )
+        for one in STEPPED
+        for precision in TOLERANCE
+    ],
+)
 def test_fields_and_sums_from_noise(kind: str, scheme: str, precision: str) -> None:
     problem = {**PROBLEMS, "turned": TURNED, "slot": slot}[kind](60)  # E of the guide along x
     blocks: list[np.ndarray] = []

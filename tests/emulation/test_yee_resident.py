@@ -46,8 +46,10 @@ OTHER_SHAPE = {"warps": 5, "rows": 5, "held_z": 3}
         ("magnetic walls", "float64", {"warps": 4, "rows": 4}),
         ("half of an antenna", "float32", {"warps": 4, "rows": 4}),
         ("closed", "float32", {"warps": 2, "rows": 7}),
-        ("closed", "float32", {"warps": 7, "rows": 2, "planes": 1}),
-        ("layers all round, lossy", "float32", {"warps": 4, "rows": 6, "planes": 3}),
+        pytest.param("closed", "float32", {"warps": 7, "rows": 2, "planes": 1}, marks=pytest.mark.slow),
+        pytest.param(
+            "layers all round, lossy", "float32", {"warps": 4, "rows": 6, "planes": 3}, marks=pytest.mark.slow
+        ),
         ("layers as thick as may be", "float64", {"warps": 4, "rows": 4, "held_z": 0}),
     ],
 )
@@ -84,7 +86,7 @@ def mostly_air(case: str, steps: int) -> Problem:
         pytest.param(
             "layers all round, lossy", {"warps": 8, "rows": 3, "held_z": 7, "keep_media": 0}, marks=pytest.mark.slow
         ),
-        ("magnetic walls", {"warps": 4, "rows": 4}),
+        pytest.param("magnetic walls", {"warps": 4, "rows": 4}, marks=pytest.mark.slow),
     ],
 )
 def test_an_antenna_in_air(case: str, tuning: dict[str, int]) -> None:

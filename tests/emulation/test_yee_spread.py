@@ -45,7 +45,13 @@ def chained(
             {"columns": 4, "planes": 3, "warps": 4, "rows": 6, "held_z": 3},
             marks=pytest.mark.slow,
         ),
-        (WALLS, "float32", (2, 0, 1), {"columns": 2, "planes": 2, "warps": 8, "rows": 6, "keep_media": 0}),
+        pytest.param(
+            WALLS,
+            "float32",
+            (2, 0, 1),
+            {"columns": 2, "planes": 2, "warps": 8, "rows": 6, "keep_media": 0},
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             WALLS, "float64", (1, 0, 2), {"columns": 3, "planes": 2, "warps": 8, "rows": 6}, marks=pytest.mark.slow
         ),

@@ -45,7 +45,7 @@ def stepped(problem: Problem, scheme: str, limits: Limits = HOPPER, **tuning: An
     ("case", "tuning"),
     [
         (CASES[LAYERS], {"rows": 8, "blocks": 7}),
-        (SEVERAL, {"rows": 8, "blocks": 5}),
+        pytest.param(SEVERAL, {"rows": 8, "blocks": 5}, marks=pytest.mark.slow),
         pytest.param(CASES["half of an antenna"], {"rows": 7, "blocks": 4}, marks=pytest.mark.slow),
         pytest.param(CASES[WALLS], {"rows": 13, "blocks": 3, "stages": 4, "stride": 20}, marks=pytest.mark.slow),
         pytest.param(CASES[THICK], {"rows": 9, "blocks": 4, "stride": 12}, marks=pytest.mark.slow),

@@ -87,7 +87,7 @@ def repaired(folder, told=None, **more):
 
 @pytest.mark.parametrize("kind", ["evals", "patterns"])
 @pytest.mark.parametrize("harm", HARM)
-@pytest.mark.parametrize("generation", [0, 2, 3])
+@pytest.mark.parametrize("generation", [0, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_a_repaired_run_is_the_one_left_alone(finished, quiet, kind, harm, generation):
     """The first file, one in the middle and the last, in each way; a finished run."""
     path = finished / kind / f"gen-{generation:06d}.parquet"

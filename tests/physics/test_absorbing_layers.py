@@ -27,7 +27,7 @@ import pytest
 from cavities import SHOWN_ON
 from open_space import MARGIN, radiate, reflection_db, undisturbed
 
-CELLS = (10, 8)
+CELLS = (10, pytest.param(8, marks=pytest.mark.slow))
 PLACES = [
     *((0, 20), (1, 20), (2, 20), (1, 40)),
     *(pytest.param(order, 40, marks=pytest.mark.slow) for order in (0, 2)),
