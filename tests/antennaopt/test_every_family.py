@@ -124,8 +124,26 @@ def test_an_impossible_antenna_is_refused_in_a_file(family: str, tmp_path: Any) 
     assert load_file(antenna_file(family, tmp_path, **{name: case.limit}))
 
 
-def test_simulates_draws_and_exports(family: str, tmp_path: Any, call: Any) -> None:
+REPORTED = ("shaped_lens", "reflector")
+"""Pictures take longer than solutions, and a report as long as ten searches: `make test` has those of a lens and a dish
+and gives the other figures blank pictures."""
+
+UNREPORTED = [one for one in FAMILIES if one not in REPORTED]
+
+
+@pytest.mark.parametrize(
+    ("family", "rendered"),
+    [
+        *(pytest.param(one, one in REPORTED, id=one) for one in FAMILIES),
+        *(pytest.param(one, True, id=f"{one}-rendered", marks=pytest.mark.slow) for one in UNREPORTED),
+    ],
+)
+def test_simulates_draws_and_exports(
+    family: str, rendered: bool, tmp_path: Any, call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One solution, a picture with the field and the outline, S11 and patterns as files, a script for Meep."""
+    if not rendered:
+        monkeypatch.setattr("antennaopt.report.canvas.render", lambda figure, kind, **options: PNG)
     path = antenna_file(family, tmp_path)
     files = ("--plot", "one.png", "--csv", "one.csv", "--touchstone", "one.s1p", "--fields", "one.npz")
     code, out, _ = call("simulate", path, "--json", "-", "-q", *files)
@@ -172,21 +190,11 @@ def test_extrapolates(family: str, tmp_path: Any, call: Any) -> None:
     assert limit == pytest.approx(10 * math.log10(expected), abs=1e-9)
 
 
-REPORTED = ("shaped_lens", "reflector")
-"""A report takes as long as ten of these searches: in `make test` those of a lens and a dish are drawn."""
-
-UNREPORTED = [one for one in FAMILIES if one not in REPORTED]
-
-
 @pytest.mark.parametrize(
     ("family", "report"),
     [
         *(pytest.param(one, one in REPORTED, id=one) for one in FAMILIES if one not in OF_POLYGONS),
-        *(
-            pytest.param(one, True, id=f"{one}-report", marks=pytest.mark.slow)
-            for one in FAMILIES
-            if one not in REPORTED
-        ),
+        *(pytest.param(one, True, id=f"{one}-report", marks=pytest.mark.slow) for one in UNREPORTED),
     ],
 )
 def test_evolves_and_reports(family: str, report: bool, tmp_path: Any, call: Any) -> None:
