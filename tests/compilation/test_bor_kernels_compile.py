@@ -67,7 +67,7 @@ def test_one_step_in_one_launch_compiles(precision: str, capability: int) -> Non
         ("one_step", "full", {}),
         ("one_step", "full", WHOLE_STEP),
         ("wavefront", "diagonal", {}),
-        ("wavefront", "full", {}),
+        pytest.param("wavefront", "full", {}, marks=pytest.mark.slow),
         pytest.param("trapezoidal", "diagonal", {}, marks=pytest.mark.slow),
         pytest.param("resident", "diagonal", {}, marks=pytest.mark.slow),
     ],

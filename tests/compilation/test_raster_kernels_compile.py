@@ -18,7 +18,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("capability", [80, 90])
+@pytest.mark.parametrize("capability", [pytest.param(80, marks=pytest.mark.slow), 90])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_compiles(text: Callable[[], str], capability: int) -> None:
     assert compile_for(text(), f"sm_{capability}", "--fmad=false").startswith(b"\x7fELF")
