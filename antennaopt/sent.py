@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ class Sent:
     Attributes:
         frequency_hz: Hz.
         theta_deg: Degrees, float32, (angles,).
-        planes: E plane and H plane, complex64, (antennas, frequencies, angles).
+        planes: E plane and H plane, complex64, (antennas, frequencies, angles); without cuts (antennas, 0, 0).
         metrics: By key those that are defined for all, float64, (antennas, frequencies).
         absent: Keys of metrics that are defined for none, at no frequency.
         s11: Real and imaginary part, float64, (antennas, frequencies, 2); None where one has none.
@@ -30,6 +30,11 @@ class Sent:
     absent: frozenset[str] = frozenset()
     s11: np.ndarray | None = None
     computed: dict[str, Any] = field(default_factory=dict)
+
+    def without_cuts(self) -> Sent:
+        """Return the batch as those know it who have forgotten its cuts, which take most of its memory."""
+        none = np.empty((len(self.planes[0]), 0, 0), np.complex64)
+        return replace(self, planes=(none, none), computed={})
 
 
 class NumbersOfOne(Mapping[str, Sequence[Any]]):

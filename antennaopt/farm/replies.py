@@ -106,6 +106,8 @@ def _batch_of(ones: Sequence[Outcome]) -> tuple[Sent | None, Sequence[int]]:
 
 def _sent_cuts(sent: Sent, at: Sequence[int] | None) -> list[tuple[str, list[int], np.ndarray]]:
     """Return the cuts of a batch, or of some places of it, as `_cuts` does."""
+    if not sent.planes[0].size:
+        return []
     planes = sent.planes if at is None else [one[at] for one in sent.planes]
     places = list(range(len(planes[0])))
     whole = ((CUTS[0], sent.theta_deg[None]), *zip(CUTS[1:], planes, strict=True))

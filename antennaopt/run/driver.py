@@ -27,7 +27,7 @@ from antennaopt.run.overlap import Overlap
 from antennaopt.run.process import rare_collections, short_turns
 from antennaopt.run.saving import Saving
 from antennaopt.run.under_way import Copies, UnderWay
-from antennaopt.run.whole_replies import WholeReplies
+from antennaopt.run.whole_replies import Taken, WholeReplies
 from antennaopt.search import Candidate, Scored, Search, decode, individual_id
 from antennaopt.solve.outcome import REPEATABLE, Outcome
 from antennaopt.store.generations import generation_of
@@ -173,8 +173,8 @@ class Driver:
                 return True
             if not batches:
                 return False
-            for name, outcome in self._farm.run(batches, plan=sampling.plan, more=self._copies):
-                self._arrived(name, outcome)
+            for landed in together(self._farm.run(batches, plan=sampling.plan, more=self._copies)):
+                self._take(landed)
         return False
 
     def _end_outcomes(self) -> None:
@@ -200,12 +200,18 @@ class Driver:
             self._progress.samples_started(len(due))
         return self._farm.cut(due, self._with.batch_size) if due else []
 
-    def _take_copy(self, name: str, outcome: Outcome) -> None:
-        """Take in the outcome of a made copy, if it is one."""
-        one = None if self._with.sampling is None else self._with.sampling.take(name, outcome)
-        if one is not None:
-            self.solver_seconds += one.seconds or 0.0
-            self._progress.evaluated(one)
+    def _take_copies(self, landed: Landed) -> bool:
+        """Take in outcomes of made copies; return whether there are any."""
+        outcomes = [] if self._with.sampling is None else self._with.sampling.take(landed)
+        if outcomes:
+            self._count(outcomes)
+        return bool(outcomes)
+
+    def _count(self, outcomes: Sequence[Outcome]) -> None:
+        """Count antennas as solved."""
+        for outcome in outcomes:
+            self.solver_seconds += outcome.seconds or 0.0
+        self._progress.evaluated_together(outcomes)
 
     def _send_first(self) -> Iterator[tuple[str, Outcome]]:
         """Set the farm to work: on a generation, or on what a search without them begins with."""
@@ -278,23 +284,26 @@ class Driver:
 
     def _take(self, landed: Landed) -> None:
         """Take in outcomes that came together: at once where that can be done."""
+        if self._take_copies(landed):
+            landed = [(name, outcome) for name, outcome in landed if self._under_way.awaits(name)]
         taken = self._whole.take(landed)
         if taken is None:
             for name, outcome in landed:
                 self._arrived(name, outcome)
-            return
+        else:
+            self._take_whole(taken)
+        if self._signals.requested:
+            self._farm.drain()
+
+    def _take_whole(self, taken: Taken) -> None:
+        """Take in a reply's evaluations, and all that has landed with it."""
         self._block |= taken.ones
         self.memory.note_all(taken.ones.values(), taken.digests)
-        outcomes = [one.outcome for one in taken.ones.values()]
-        for outcome in outcomes:
-            self.solver_seconds += outcome.seconds or 0.0
-        self._progress.evaluated_together(outcomes)
+        self._count([one.outcome for one in taken.ones.values()])
         for name, followers in taken.followers.items():
             self._under_way.land_followers(followers, taken.ones[name].outcome, name)
         while self._under_way.landed:
             self._finish(next(iter(self._under_way.landed)))
-        if self._signals.requested:
-            self._farm.drain()
 
     def _arrived(self, name: str, outcome: Outcome) -> None:
         """Take in an outcome, and breed for the place that is free now."""
@@ -303,7 +312,6 @@ class Driver:
             return
         name = owner
         if not self._under_way.awaits(name):
-            self._take_copy(name, outcome)
             return
         outcome = self._with.figured(Outcome.of(outcome), self._under_way.values_of(name))
         self.solver_seconds += outcome.seconds or 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, cast
 
 import msgpack
@@ -11,6 +11,7 @@ import numpy as np
 
 from antennaopt.farm.replies import outcomes_of, plain, table_of
 from antennaopt.solve.outcome import Outcome
+from antennaopt.store.made import MadeCopy
 from antennaopt.store.rows import Row
 from antennaopt.unchecked import owned
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 OF_CANDIDATE = ("individual", "generation", "slot", "genome", "parents", "operator", "birth", "bred_after")
 OF_EVALUATION = ("values", "shortfalls", "fitness", "cached", "violation", "level", "nominal_fitness")
-"""A row's attributes by where they stand; `outcome` has a form of its own, and `samples` are not sent."""
+"""A row's attributes by where they stand; `outcome` and `samples` have forms of their own."""
+OF_COPY = ("sample", "shortfalls", "fitness", "met")
+"""A made copy's attributes; `design` and `outcome` have forms of their own."""
 
 WHOLE_NUMBER = 1
 """MessagePack's extension for a whole number beyond 64 bits, as text."""
@@ -45,16 +48,16 @@ def generation_message(generation: int, evaluations: Sequence[Evaluation]) -> Me
     """Return a generation as a message; cuts are handed on as the arrays in which they came.
 
     Raises:
-        Unfit: It holds made copies, or what MessagePack has no form for.
+        Unfit: It holds what MessagePack has no form for.
     """
-    if any(one.samples for one in evaluations):
-        raise Unfit("made copies")
     candidates = [one.candidate for one in evaluations]
     rows = {name: [getattr(one, name) for one in candidates] for name in OF_CANDIDATE}
     rows |= {name: [getattr(one, name) for one in evaluations] for name in OF_EVALUATION}
     buffers = _take_numbers(rows)
     parts = parts_of([one.outcome for one in evaluations], buffers)
     about = {"rows": rows, "copies": copies_of(evaluations), "parts": parts}
+    if made := [copy for one in evaluations for copy in one.samples]:
+        about["made"] = _message_of_made(made, [len(one.samples) for one in evaluations], buffers)
     return packed({"generation": generation, **about}), buffers
 
 
@@ -81,8 +84,43 @@ def rows_of(told: Mapping[str, Any], buffers: Sequence[Any]) -> list[Row]:
     """
     columns = _with_numbers(told["rows"], buffers)
     outcomes = outcomes_of_parts(told["parts"], buffers)
-    values = zip(*columns.values(), outcomes, strict=True)
-    return [owned(Row, {**dict(zip((*columns, "outcome"), one, strict=True)), "samples": ()}) for one in values]
+    samples = _made_of(told["made"], buffers) if "made" in told else [()] * len(outcomes)
+    values = zip(*columns.values(), outcomes, samples, strict=True)
+    names = *columns, "outcome", "samples"
+    return [owned(Row, dict(zip(names, one, strict=True))) for one in values]
+
+
+def _message_of_made(made: Sequence[MadeCopy], counts: Sequence[int], buffers: list[np.ndarray]) -> dict[str, Any]:
+    """Return made copies as plain data, and add their arrays to a message's.
+
+    Args:
+        made: Of all rows, one row after the other.
+        counts: Of each row.
+        buffers: Of the message.
+    """
+    entries = list(made[0].design)
+    if any(list(one.design) != entries for one in made):
+        raise Unfit("made copies of which other entries differ")
+    first = len(buffers)
+    buffers.append(np.array([list(one.design.values()) for one in made], float))
+    columns = {name: [getattr(one, name) for one in made] for name in OF_COPY}
+    parts = parts_of([one.outcome for one in made], buffers)
+    return {"counts": counts, "entries": entries, "designs": first, "columns": columns, "parts": parts}
+
+
+def _made_of(told: Mapping[str, Any], buffers: Sequence[Any]) -> list[tuple[MadeCopy, ...]]:
+    """Undo `_message_of_made`; return the made copies of each row."""
+    entries, columns = told["entries"], told["columns"]
+    designs = np.frombuffer(buffers[told["designs"]]).reshape(-1, len(entries)).tolist()
+    outcomes = outcomes_of_parts(told["parts"], buffers)
+    names = *columns, "outcome"
+    made = [
+        owned(MadeCopy, {**dict(zip(names, one, strict=True)), "design": dict(zip(entries, values, strict=True))})
+        for *one, values in zip(*columns.values(), outcomes, designs, strict=True)
+    ]
+    return [
+        tuple(made[end - count : end]) for count, end in zip(told["counts"], accumulate(told["counts"]), strict=True)
+    ]
 
 
 def parts_of(outcomes: Sequence[Outcome], buffers: list[np.ndarray]) -> list[Part]:

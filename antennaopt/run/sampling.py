@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from antennaopt.farm.arriving import Landed
 from antennaopt.farm.batches import Job
 from antennaopt.run.interfaces import NOT_KEPT, Evaluation, for_checkpoint
-from antennaopt.search.objectives import Ranking, shortfalls
+from antennaopt.search.objectives import Ranking, all_shortfalls
 from antennaopt.search.perturbations import IN_A_SEARCH, deviations, impossible, perturbed
 from antennaopt.search.racing import Race, Taken, beginning
 from antennaopt.search.robust import Aim, Sample
@@ -25,12 +26,29 @@ from antennaopt.unchecked import owned
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
+    from antennaopt.sent import Sent
 
 FEWEST = 2
 """Places that matter, at least: as many candidates of a generation have all of their samples."""
 
+_FORGOTTEN = dict.fromkeys(NOT_KEPT)
+
 WORTH = 4
 """A round has at least this part of a population, 1/4, or all samples that are left: a device is slow on few."""
+
+
+class Copy(NamedTuple):
+    """A made copy that is being solved.
+
+    Attributes:
+        name: The candidate that it is a copy of.
+        number: Of the sample, from 1.
+        design: Full, SI.
+    """
+
+    name: str
+    number: int
+    design: dict[str, float]
 
 
 class Sampling:
@@ -51,9 +69,8 @@ class Sampling:
         assert experiment.tolerance is not None  # noqa: S101 - `sampling_of` looks
         self._tolerance, self._experiment = experiment.tolerance, experiment
         self._drawn = deviations(self._tolerance, self._tolerance.samples, experiment.seed, stream=IN_A_SEARCH)
-        order = Ranking.of(experiment.goals)
-        self._fitness_of = order.fitness
-        self._aim = Aim(self._tolerance.aim, self._tolerance.samples, self._tolerance.quantile, order.worst)
+        self._order = Ranking.of(experiment.goals)
+        self._aim = Aim(self._tolerance.aim, self._tolerance.samples, self._tolerance.quantile, self._order.worst)
         self._fewest = max(FEWEST, experiment.evolution.elites)
         self._least = experiment.evolution.population // WORTH
         self.plan = {name: value for name, value in plan.items() if name != "limits"} if "limits" in plan else None
@@ -64,11 +81,13 @@ class Sampling:
         """Begin a generation."""
         self._race: Race | None = None
         self._first: dict[tuple[float, ...], str] = {}
+        self._original: dict[str, str] = {}  # the first candidate of the same design, of those that are `ok`
         self._candidates: dict[str, Evaluation] = {}  # that are `ok`, one of each design
         self._met: list[str] = []  # candidates whose design meets all goals
         self._looked_at = 0
         self._asked: dict[str, int] = {}  # samples that were asked for, of each candidate
-        self._under_way: dict[str, dict[str, float]] = {}  # designs of those that are not back, by their keys
+        self._nominal: dict[str, dict[str, float]] = {}
+        self._under_way: dict[str, Copy] = {}  # those that are not back, by their keys
         self._due: list[Job] = []
         self._made: dict[str, dict[int, MadeCopy]] = {}
 
@@ -106,7 +125,10 @@ class Sampling:
                 device is slow on few.
         """
         for name, one in islice(block.items(), self._looked_at, None):
-            if one.outcome.ok and self._first.setdefault(tuple(one.values.values()), name) == name:
+            if not one.outcome.ok:
+                continue
+            self._original[name] = original = self._first.setdefault(tuple(one.values.values()), name)
+            if original == name:
                 self._candidates[name] = one
                 if _meets(one.shortfalls):
                     self._met.append(name)
@@ -124,19 +146,20 @@ class Sampling:
         due, self._due = self._due[:number], self._due[number:]
         return due
 
-    def take(self, name: str, landed: Outcome) -> Outcome | None:
-        """Take in an outcome that the farm gave; None of what is no sample, or none that is under way.
+    def take(self, landed: Landed) -> list[Outcome]:
+        """Take in outcomes that the farm gave; nothing is returned of those that are no samples under way.
 
         Args:
-            name: Key that `due` gave it.
-            landed: As it came.
+            landed: By the keys that `due` gave them, as they came.
         """
-        design = self._under_way.pop(name, None)
-        if design is None:
-            return None
-        one = with_figures([Outcome.of(landed)], [design], self._experiment.figures, self._experiment.kind)[0]
-        self._keep(name, design, one)
-        return one
+        ours = [(key, outcome) for key, outcome in landed if key in self._under_way]
+        if not ours:
+            return []
+        copies = {key: self._under_way.pop(key) for key, _ in ours}
+        outcomes, designs = [Outcome.of(one) for _, one in ours], [one.design for one in copies.values()]
+        solved = with_figures(outcomes, designs, self._experiment.figures, self._experiment.kind)
+        self._keep(copies, solved)
+        return solved
 
     def finished(self, block: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
         """Return the candidates with their samples, and the fitness of these; the next generation may begin.
@@ -145,25 +168,18 @@ class Sampling:
             block: Candidates by id, all of them.
         """
         assert self._race is not None  # noqa: S101 - `over` is asked before
-        fitness = self._race.fitness()
-        found = {name: self._sampled(one, fitness) for name, one in block.items()}
+        fitness, taken, originals, found = self._race.fitness(), self._race.taken, self._original, {}
+        for name, one in block.items():
+            about = vars(one) | {"nominal_fitness": one.fitness}
+            if name in originals:
+                about["fitness"] = fitness[originals[name]]
+            if name in taken:
+                count = len(taken[name].counted) + taken[name].lost
+                about["samples"] = tuple(self._made[name][number] for number in range(1, count + 1))
+            found[name] = owned(Evaluation, about)
         self._solved = {}
         self._begin()
         return found
-
-    def _sampled(self, one: Evaluation, fitness: Mapping[str, float]) -> Evaluation:
-        original = self._first.get(tuple(one.values.values()))
-        if original is None or not one.outcome.ok:
-            return owned(Evaluation, vars(one) | {"nominal_fitness": one.fitness})
-        count = self._count_of(original) if original == one.candidate.individual else 0
-        samples = tuple(self._made[original][number] for number in range(1, count + 1))
-        found = {"nominal_fitness": one.fitness, "fitness": fitness[original], "samples": samples}
-        return owned(Evaluation, vars(one) | found)
-
-    def _count_of(self, name: str) -> int:
-        """Return how many samples the race took of a candidate."""
-        taken = self._race.taken.get(name, Taken()) if self._race is not None else Taken()
-        return len(taken.counted) + taken.lost
 
     def _decide(self) -> None:
         """Ask for the copies of the round, and of later ones what is certain; begin the next where one is complete."""
@@ -187,32 +203,36 @@ class Sampling:
         before = self._asked.get(name, 0)
         if before >= count:
             return
-        nominal = self._experiment.design(self._candidates[name].values)
+        if name not in self._nominal:
+            self._nominal[name] = self._experiment.design(self._candidates[name].values)
+        nominal = self._nominal[name]
         for number in range(before + 1, count + 1):
             key, design = sample_key(name, number), perturbed(self._tolerance, nominal, self._drawn[number - 1])
+            one = Copy(name, number, design)
             if key in self._solved:
-                self._keep(key, design, self._solved[key])
+                self._keep({key: one}, [self._solved[key]])
             elif (fault := impossible(self._tolerance, design)) is not None:
-                self._keep(key, design, Outcome(status="infeasible", error=fault))
+                self._keep({key: one}, [Outcome(status="infeasible", error=fault)])
             else:
-                self._under_way[key] = design
+                self._under_way[key] = one
                 self._due.append((key, design))
         self._asked[name] = count
 
-    def _keep(self, key: str, design: dict[str, float], outcome: Outcome) -> None:
-        """Note a copy that is solved."""
-        name, number = of_sample_key(key) or ("", 0)
-        missed = shortfalls(outcome, self._experiment.goals)
-        met = outcome.ok and _meets(missed)
-        self._solved[key] = outcome = outcome.without(*NOT_KEPT)
-        self._made.setdefault(name, {})[number] = MadeCopy(
-            sample=number,
-            design={name: design[name] for name in self._tolerance.entries},
-            outcome=outcome,
-            shortfalls=missed,
-            fitness=self._fitness_of(outcome.status, missed),
-            met=met if outcome.status in REPEATABLE else None,
-        )
+    def _keep(self, copies: Mapping[str, Copy], outcomes: Sequence[Outcome]) -> None:
+        """Note copies that are solved, with their outcomes in the same order."""
+        missed, entries, forgotten = all_shortfalls(outcomes, self._experiment.goals), self._tolerance.entries, {}
+        fitness = self._order.all_fitness([one.status for one in outcomes], missed)
+        for (key, copy), solved, short, number in zip(copies.items(), outcomes, missed, fitness, strict=True):
+            self._solved[key] = outcome = _without_cuts(solved, forgotten)
+            about = {
+                "sample": copy.number,
+                "design": {name: copy.design[name] for name in entries},
+                "outcome": outcome,
+                "shortfalls": short,
+                "fitness": number,
+                "met": (outcome.ok and _meets(short)) if outcome.status in REPEATABLE else None,
+            }
+            self._made.setdefault(copy.name, {})[copy.number] = owned(MadeCopy, about)
 
     def _taken(self, name: str, count: int) -> Taken:
         made = self._made.get(name, {})
@@ -221,9 +241,25 @@ class Sampling:
         return Taken(counted=counted, lost=len(copies) - len(counted), open=count - len(copies))
 
 
+def _without_cuts(outcome: Outcome, known: dict[int, Sent]) -> Outcome:
+    """Return an outcome without what the driver forgets, that still knows its batch's other numbers.
+
+    Args:
+        outcome: As it came.
+        known: Batches without cuts so far, by `id` of those that they were made of.
+    """
+    one = outcome.changed(**_FORGOTTEN)
+    sent, place = getattr(outcome, "sent", (None, 0))
+    if sent is not None:
+        if id(sent) not in known:
+            known[id(sent)] = sent.without_cuts()
+        object.__setattr__(one, "sent", (known[id(sent)], place))
+    return one
+
+
 def _meets(missed: Sequence[float]) -> bool:
     """Say whether an antenna that is `ok` meets all goals; those of a search with samples have bounds."""
-    return all(short <= 0.0 for short in missed)
+    return max(missed, default=0.0) <= 0.0
 
 
 def sampling_of(experiment: Experiment, plan: Mapping[str, Any]) -> Sampling | None:

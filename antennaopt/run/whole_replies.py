@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from antennaopt.farm.arriving import Landed
@@ -27,11 +27,12 @@ class Taken(NamedTuple):
 
 
 class WholeReplies:
-    """Takes replies of a generation, where neither order nor samples of it decide anything."""
+    """Takes replies of a generation, where the order of completion decides nothing."""
 
     def __init__(self, search: Search, under_way: UnderWay, interfaces: Interfaces) -> None:
         self._search, self._under_way, self._with = search, under_way, interfaces
-        self._alone = search.by_order or search.settings.overlap or interfaces.sampling is not None
+        self._alone = search.by_order or search.settings.overlap
+        self._ranks = not self._alone and not search.wants_misses
         self._ranked: dict[str, Scored] = {}
 
     def take(self, landed: Landed) -> Taken | None:
@@ -45,13 +46,21 @@ class WholeReplies:
         outcomes = [figured(Outcome.of(one), values) for (_, one), values in zip(landed, taken.values, strict=True)]
         candidates = [search.under_way[name] for name in names]
         ones = Evaluation.of_all(search, self._with.objectives, candidates, taken.values, outcomes)
-        if not search.wants_misses:
-            missed, fitness = [one.shortfalls for one in ones], [one.fitness for one in ones]
-            ranked = search.rank(candidates, [one.status for one in outcomes], missed, fitness)
-            self._ranked.update(zip(names, ranked, strict=True))
+        if self._ranks and self._with.sampling is None:
+            self._rank(ones)
         return Taken(dict(zip(names, ones, strict=True)), taken.digests, taken.followers)
 
     def results(self, evaluations: Iterable[Evaluation]) -> list[Result | Scored]:
         """Return a generation's evaluations for the search; ranks that `take` made are used once."""
+        block = list(evaluations)
+        if self._ranks and self._with.sampling is not None:  # fitness is known now
+            self._rank([one for one in block if not one.cached])
         ranked, self._ranked = self._ranked, {}
-        return [ranked.get(one.candidate.individual) or one.result for one in evaluations]
+        return [ranked.get(one.candidate.individual) or one.result for one in block]
+
+    def _rank(self, ones: Sequence[Evaluation]) -> None:
+        """Rank antennas that were solved."""
+        candidates = [one.candidate for one in ones]
+        statuses, missed = [one.outcome.status for one in ones], [one.shortfalls for one in ones]
+        ranked = self._search.rank(candidates, statuses, missed, [one.fitness for one in ones])
+        self._ranked.update(zip([one.individual for one in candidates], ranked, strict=True))

@@ -52,11 +52,9 @@ def perturbed(tolerance: Tolerance, design: Mapping[str, float], deviation: np.n
         design: Every parameter, SI, by dotted name.
         deviation: One row of `deviations`.
     """
-    by_name = dict(zip(tolerance.deviations, map(float, deviation), strict=True))
-    made = dict(design)
-    for one in tolerance.of:
-        for entry in one.entries:
-            made[entry] = design[entry] + by_name[one.name if one.correlated else entry]
+    drawn, made = deviation.tolist(), dict(design)
+    for entry, place in tolerance.drawn_by:
+        made[entry] = design[entry] + drawn[place]
     return made
 
 

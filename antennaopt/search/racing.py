@@ -114,10 +114,12 @@ class Race:
     def fitness(self) -> dict[str, float]:
         """Return the fitness of all candidates, once the race is over."""
         final = {name: self._values[name] for name in self.racing}
+        ceiling, sampled, unsampled = self._aim.ceiling, self.taken, self._unsampled[0]
         for then, going in reversed(self._stops):
-            movement = moved([(then[name], final[name]) for name in going], self._aim.ceiling)
+            movement = moved([(then[name], final[name]) for name in going], ceiling)
             for name in then.keys() - set(going):
-                final[name] = settled(then[name], self._bounds(name)[0], movement, self._aim.ceiling)
+                least = self._bounds(name)[0] if name in sampled else unsampled
+                final[name] = settled(then[name], least, movement, ceiling)
         return final
 
     def _value(self, name: str, one: Taken) -> float:

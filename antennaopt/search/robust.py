@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 
 from antennaopt.search.objectives import PENALTY_FACTORS, WORST_SHORTFALL_DB
@@ -49,12 +50,12 @@ class Aim:
     quantile: float | None = None
     worst: float = WORST_SHORTFALL_DB
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """Largest fitness that a sample can have."""
         return self.worst * max(PENALTY_FACTORS.values())
 
-    @property
+    @cached_property
     def ceiling(self) -> float:
         """Largest fitness that a candidate can have."""
         return self.value([(self.largest, False)])
@@ -70,7 +71,7 @@ class Aim:
         mean = math.fsum(each) / len(each)
         if self.kind == "mean":
             return mean
-        missed = sum(not met for _, met in samples) / len(each)
+        missed = [met for _, met in samples].count(False) / len(each)
         return PERCENT * (missed + mean / (mean + WORST_SHORTFALL_DB) / self.total)
 
     def beginners(self, designs: Sequence[Sample]) -> int:

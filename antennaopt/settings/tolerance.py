@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 TRUNCATED_AT = 3.0
@@ -60,15 +61,21 @@ class Tolerance:
     final_samples: int = 1000
     of: tuple[Spread, ...] = ()
 
-    @property
+    @cached_property
     def deviations(self) -> tuple[str, ...]:
         """Names of all deviations that are drawn for an antenna, in order."""
         return tuple(name for one in self.of for name in one.deviations)
 
-    @property
+    @cached_property
     def entries(self) -> tuple[str, ...]:
         """Names of all entries of a design that differ, in order."""
         return tuple(name for one in self.of for name in one.entries)
+
+    @cached_property
+    def drawn_by(self) -> tuple[tuple[str, int], ...]:
+        """Entries, each with the place of its deviation among `deviations`."""
+        at = {name: place for place, name in enumerate(self.deviations)}
+        return tuple((entry, at[one.name if one.correlated else entry]) for one in self.of for entry in one.entries)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as a resolved file writes it."""

@@ -7,12 +7,12 @@ from test_every_algorithm import KINDS, search
 from test_rows_of_batches import ABOUT, CASES, FREQUENCIES, outcome, undefined, written
 
 from antennaopt.farm.replies import pack_outcomes, unpack_outcomes
-from antennaopt.run.handover import Unfit, copies_of, generation_message, read_message, rows_of, state_message
-from antennaopt.run.interfaces import Evaluation
+from antennaopt.run.handover import OF_COPY, Unfit, copies_of, generation_message, read_message, rows_of, state_message
+from antennaopt.run.interfaces import NOT_KEPT, Evaluation
 from antennaopt.search import Candidate, Result
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.checkpoint import compact
-from antennaopt.store.made import batches_of
+from antennaopt.store.made import MadeCopy, batches_of, metric_values
 from antennaopt.store.rows import pattern_table, table_of
 from antennaopt.store.schema import RunColumns, patterns_schema
 
@@ -105,7 +105,36 @@ def test_what_has_no_form_is_left_to_the_driver(what):
         state_message(0, {"evolution": what})
 
 
-def test_made_copies_are_left_to_the_driver():
-    (one,) = evaluations([outcome(1)])
-    with pytest.raises(Unfit, match="made copies"):
-        generation_message(0, [Evaluation(**{**vars(one), "samples": (object(),)})])
+def copy_of(number, solved, **about):
+    design = {"lens.a": number / 7.0, "lens.b": -0.0}
+    judged = {"shortfalls": [number / 3.0], "fitness": number / 3.0, "met": number == 2, **about}
+    return MadeCopy(sample=number, design=design, outcome=solved, **judged)
+
+
+def test_made_copies_are_the_same():
+    """Copies of two candidates came in one batch, without its cuts since then; one was lost, one was never sent."""
+    first, second, third = unpack_outcomes(pack_outcomes([outcome(1), undefined(2), outcome(3)]), **ABOUT)
+    batch = first.sent[0].without_cuts()
+    kept = [one.without(*NOT_KEPT) for one in (first, second, third)]
+    for place, one in enumerate(kept):
+        object.__setattr__(one, "sent", (batch, place))
+    failed = Outcome(status="lost", error="its worker died", attempt=3)
+    refused = Outcome(status="infeasible", error="antenna.lens.a cannot be made")
+    none = {"shortfalls": [], "met": None}
+    ones = evaluations([outcome(4), outcome(5), outcome(6)])
+    samples = (
+        (copy_of(1, kept[2]), copy_of(2, kept[0])),
+        (),
+        (copy_of(1, kept[1]), copy_of(2, failed, **none), copy_of(3, refused, shortfalls=[], met=False)),
+    )
+    ones = [Evaluation(**{**vars(one), "samples": made}) for one, made in zip(ones, samples, strict=True)]
+    rows, told = handed_over(ones)
+    assert [len(at) for at, *_ in told["made"]["parts"]] == [3, 2]
+    assert [[one.sample for one in row.samples] for row in rows] == [[1, 2], [], [1, 2, 3]]
+    there, here = ([copy for row in each for copy in row.samples] for each in (rows, ones))
+    for found, made in zip(there, here, strict=True):
+        assert all(repr(getattr(found, name)) == repr(getattr(made, name)) for name in (*OF_COPY, "design"))
+        assert repr(found.outcome.to_dict()) == repr(made.outcome.to_dict())
+        assert found.outcome.e_plane is None
+    found, made = (metric_values(COLUMNS, [one.outcome for one in each]) for each in (there, here))
+    assert repr({name: [*one] for name, one in found.items()}) == repr({name: [*one] for name, one in made.items()})
