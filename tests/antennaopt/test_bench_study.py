@@ -33,6 +33,7 @@ def test_the_parts_are_the_whole(call):
     assert not list(Path.cwd().iterdir()), "a bench leaves nothing behind"
 
 
+@pytest.mark.slow
 def test_a_search_that_is_over_at_once_has_nothing_to_time(call):
     code, _, err = call("bench", "study", *changes((*SMALL, "evolution.stop.evaluations=4")), "--quiet")
     assert code == 2

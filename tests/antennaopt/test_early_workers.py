@@ -271,7 +271,7 @@ def test_one_that_is_stopped_and_does_not_read_is_replaced(monkeypatch):
     [
         (["--set", "solver.cell=-1 mm"], "solver.cell"),
         pytest.param(["--set", "seed=1", "--set", "nonsense.a=1"], "nonsense", marks=pytest.mark.slow),
-        (["--backend", "cuda"], "--backend cuda"),
+        pytest.param(["--backend", "cuda"], "--backend cuda", marks=pytest.mark.slow),
     ],
 )
 def test_nothing_is_left_over_of_a_file_that_is_refused(tmp_path, given, words):

@@ -173,7 +173,10 @@ def test_progress_names_level_and_cells(tmp_path):
     assert heads[-1] == "generation 4/4 (level 2/2, 0.3 mm)"
 
 
-@pytest.mark.parametrize("algorithm", ["ga", "de", "cmaes", "random"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["ga", pytest.param("de", marks=pytest.mark.slow), "cmaes", pytest.param("random", marks=pytest.mark.slow)],
+)
 def test_every_algorithm_finishes_on_the_finest_cells(tmp_path, algorithm):
     """The last generations improve on the promoted: the search goes on there, and does not start from nothing."""
     done = carried_out(tmp_path, evolution={"algorithm": algorithm, "generations": 30, "population": 12})

@@ -177,6 +177,7 @@ def test_the_page_draws_what_a_timeline_says():
     json.dumps(timeline.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow  # a farm alone: test_farm_local
 def test_a_default_run_listens_on_loopback_only(tmp_path):
     """Scheduler, workers, their nannies and every page, by `ss`, while a run with the default cluster goes on."""
     small = ["--set", "evolution.population=8", "--set", "certificate.mode=off", "--set", "solver.cell=0.6 mm"]

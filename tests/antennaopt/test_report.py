@@ -141,7 +141,16 @@ KINDS_OF_RUN = [
 """What is special about a run."""
 
 
-@pytest.mark.parametrize("changes", KINDS_OF_RUN, ids=" ".join)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param(
+            one, marks=pytest.mark.slow if len(one.get("frequencies", ())) > 1 else ()
+        )  # see test_many_columns
+        for one in KINDS_OF_RUN
+    ],
+    ids=" ".join,
+)
 def test_every_kind_of_run_gets_its_report(tmp_path, blank_figures, changes):
     reported(tmp_path, changes)
 
@@ -344,7 +353,8 @@ def test_drawing_ahead_stops_when_it_is_not_needed(tmp_path, blank_figures):
     assert Ahead(tmp_path / "nowhere").drawn() is None
 
 
-@pytest.mark.parametrize(("cores", "processes"), [(2, 1), pytest.param(16, 3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("cores", "processes"), [(2, 1), (16, 3)])
 def test_processes_draw_the_same(tmp_path, cores, processes):
     run = MadeUpRun(generations=3, population=6)
     folder = write_run(tmp_path, run)

@@ -266,7 +266,7 @@ def test_certificates_solved_anew_are_the_same(start, hall):
     assert stored(again) == before
 
 
-@pytest.mark.parametrize("after", [1, pytest.param(4, marks=pytest.mark.slow), 9])
+@pytest.mark.parametrize("after", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in (4, 9))])
 def test_interrupted_while_certifying_it_goes_on_where_it_stopped(start, hall, tmp_path, after):
     doubtful = list(hall.values())[:2]
     whole = start("strict", Solver(doubtful=doubtful), name="whole")

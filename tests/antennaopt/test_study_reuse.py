@@ -169,7 +169,9 @@ def another_processor(monkeypatch):
     monkeypatch.setattr(arithmetic, "processor_name", lambda: "another")
 
 
-@pytest.mark.parametrize("changed", [another_version, another_package, another_processor])
+@pytest.mark.parametrize(
+    "changed", [another_version, another_package, pytest.param(another_processor, marks=pytest.mark.slow)]
+)
 def test_another_arithmetic_class_finds_nothing(tmp_path, stepped, monkeypatch, changed):
     """Other settings: `test_cli_fork`; precision and backend: `test_recognition`."""
     first = carried_out(tmp_path / "first", tmp_path / "cache", evolution=TINY)

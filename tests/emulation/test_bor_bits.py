@@ -53,7 +53,7 @@ def fused_multiply_adds() -> bool:
     ("problem", "fused"),
     [
         (lens, True),
-        (anything, False),
+        pytest.param(anything, False, marks=pytest.mark.slow),
         pytest.param(lens, False, marks=pytest.mark.slow),
         pytest.param(anything, True, marks=pytest.mark.slow),
     ],

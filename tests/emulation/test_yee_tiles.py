@@ -63,6 +63,7 @@ def test_bits_are_those_of_one_step(case: dict, tuning: dict[str, int]) -> None:
     assert_as_the_oracle(problem, found, taken, "float32")
 
 
+@pytest.mark.slow
 def test_memories_along_y_need_not_be_on_chip() -> None:
     """A block of a device with less shared memory keeps them in device memory, next to those along z."""
     problem = random_problem(**SEVERAL, steps=8)

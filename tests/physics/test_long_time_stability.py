@@ -142,7 +142,7 @@ def test_plate_across_the_axis(order: int) -> None:
         assert np.nan_to_num(np.abs(final), nan=np.inf).max() < (1.7 if order < 2 else 5.0), fraction
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("precision", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("scene", [lens, horn])
 def test_random_fields(measured: Callable[..., float], scene: Callable[[], Scene], order: int, precision: str) -> None:
