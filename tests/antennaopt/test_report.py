@@ -144,9 +144,8 @@ KINDS_OF_RUN = [
 @pytest.mark.parametrize(
     "changes",
     [
-        pytest.param(
-            one, marks=pytest.mark.slow if len(one.get("frequencies", ())) > 1 else ()
-        )  # see test_many_columns
+        # many frequencies: test_many_columns
+        pytest.param(one, marks=pytest.mark.slow if len(one.get("frequencies", ())) > 1 else ())
         for one in KINDS_OF_RUN
     ],
     ids=" ".join,
@@ -155,11 +154,8 @@ def test_every_kind_of_run_gets_its_report(tmp_path, blank_figures, changes):
     reported(tmp_path, changes)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [pytest.param(one, marks=() if "population" in one else pytest.mark.slow) for one in KINDS_OF_RUN],
-    ids=" ".join,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", KINDS_OF_RUN, ids=" ".join)
 def test_every_kind_of_run_is_drawn(tmp_path, changes):
     reported(tmp_path, changes)
 

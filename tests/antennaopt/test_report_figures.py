@@ -30,7 +30,7 @@ from antennaopt.store.schema import GeneColumn
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", pytest.param("pdf", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["png", *(pytest.param(one, marks=pytest.mark.slow) for one in ("svg", "pdf"))])
 def test_one_antenna_in_each_format(tmp_path, kind):
     run = MadeUpRun()
     before = dict(mpl.rcParams)

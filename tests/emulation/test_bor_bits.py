@@ -52,8 +52,8 @@ def fused_multiply_adds() -> bool:
 @pytest.mark.parametrize(
     ("problem", "fused"),
     [
-        (lens, True),
-        pytest.param(anything, False, marks=pytest.mark.slow),
+        pytest.param(lens, True, marks=pytest.mark.slow),
+        (anything, False),
         pytest.param(lens, False, marks=pytest.mark.slow),
         pytest.param(anything, True, marks=pytest.mark.slow),
     ],

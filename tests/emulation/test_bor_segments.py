@@ -47,7 +47,7 @@ def anything(**given: Any) -> Problem:
     ("given", "tuning"),
     [
         ({}, {"segments": 2, "depth": 3}),
-        ({"feed": 90, "batch": 2, "own_feeds": True}, {"segments": 3, "depth": 4}),
+        pytest.param({"feed": 90, "batch": 2, "own_feeds": True}, {"segments": 3, "depth": 4}, marks=pytest.mark.slow),
         pytest.param({"shape": (167, 35), "order": 2}, {"depth": 5}, marks=pytest.mark.slow),
         pytest.param({"shape": (114, 29), "order": 0}, {"depth": 5, "cluster": 1, "warps": 8}, marks=pytest.mark.slow),
         pytest.param({"shape": (115, 77)}, {"depth": 5, "cluster": 4, "warps": 3}, marks=pytest.mark.slow),
@@ -65,7 +65,9 @@ def test_the_bits_of_one_step(given: dict[str, Any], tuning: dict[str, Any]) -> 
     same(measured, stepped(problem, "one_step", "float64"))
 
 
-@pytest.mark.parametrize("columns", [(40, 90), (0, 50), (95, 107)])
+@pytest.mark.parametrize(
+    "columns", [(40, 90), *(pytest.param(one, marks=pytest.mark.slow) for one in ((0, 50), (95, 107)))]
+)
 def test_rows_keep_on_chip_what_is_not_air(columns: tuple[int, int]) -> None:
     """Bodies on both sides of a cut, at the axis alone and in the last segment alone, without losses and with."""
     problem = in_bands(anything(batch=2), *columns)
@@ -91,7 +93,7 @@ def test_a_lens_on_a_wide_lattice() -> None:
     same(stepped(problem, "trapezoidal", "float32"), stepped(problem, "one_step", "float32"))
 
 
-@pytest.mark.parametrize("parts", ["axial", "radial"])
+@pytest.mark.parametrize("parts", ["axial", pytest.param("radial", marks=pytest.mark.slow)])
 def test_without_some_layers(parts: str) -> None:
     """Only axial layers, so that no warp is left for the radial one; only that one."""
     problem = anything()

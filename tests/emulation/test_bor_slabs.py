@@ -40,7 +40,7 @@ def test_same_bits_alone_and_in_a_batch_that_stops_antenna_by_antenna(scheme: st
 
 
 @pytest.mark.parametrize("scheme", SMALL)
-@pytest.mark.parametrize("parts", ["", pytest.param("axial", marks=pytest.mark.slow), "radial"])
+@pytest.mark.parametrize("parts", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("", "axial")), "radial"])
 def test_without_layers(scheme: str, parts: str) -> None:
     """No layers at all, axial ones alone, the radial one alone."""
     problem = diagonal(random_problem(seed=11, order=1, steps=40, shape=(19, 29)))

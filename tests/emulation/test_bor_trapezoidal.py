@@ -29,7 +29,7 @@ from random_problems import random_problem
         (1, 2, "float64", {"warps": 3, "shape": (2, 2), "depth": 2, "cluster": 2}),
         pytest.param(1, 1, "float64", {"warps": 2, "shape": (2, 2), "depth": 2, "cluster": 4}, marks=pytest.mark.slow),
         pytest.param(1, 1, "float32", {"shape": (12, 1), "depth": 3}, marks=pytest.mark.slow),
-        (1, 1, "float32", {"shape": (16, 1), "depth": 3}),
+        pytest.param(1, 1, "float32", {"shape": (16, 1), "depth": 3}, marks=pytest.mark.slow),
         (2, 1, "float32", {}),
     ],
 )

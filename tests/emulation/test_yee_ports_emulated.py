@@ -80,7 +80,7 @@ def test_fields_and_sums_from_noise(kind: str, scheme: str, precision: str) -> N
     assert found.energy == pytest.approx(expected.energy, rel=bound)
 
 
-@pytest.mark.parametrize("scheme", ["one_step", None])
+@pytest.mark.parametrize("scheme", ["one_step", pytest.param(None, marks=pytest.mark.slow)])
 def test_antennas_with_other_ports_share_a_batch(scheme: str | None) -> None:
     """Each is the same alone, to the bit; where no scheme is named, those that clusters hold are stepped apart."""
     problems = [make(steps) for make, steps in zip(PROBLEMS.values(), (15, 60, 39), strict=True)]

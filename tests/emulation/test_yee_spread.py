@@ -77,6 +77,7 @@ def test_fields_and_records_from_noise(
     assert_as_the_oracle(problem, found, taken, precision)
 
 
+@pytest.mark.slow
 def test_an_antenna_is_the_same_alone_and_in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two chains take three antennas that stop apart, in launches of eleven steps; other shapes give the same bits."""
     problem = replace(mostly_air(WALLS, steps=27), source=None)

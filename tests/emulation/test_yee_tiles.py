@@ -74,6 +74,7 @@ def test_memories_along_y_need_not_be_on_chip() -> None:
     np.testing.assert_array_equal(found.final, stepped(problem, "one_step")[0].final)
 
 
+@pytest.mark.slow
 def test_a_lattice_that_settles_keeps_the_fields_of_its_last_look() -> None:
     problem = replace(random_problem(**CASES["closed"], steps=45), source=None)
     problem = replace(problem, sampling=replace(problem.sampling, decay=0.95))
