@@ -245,7 +245,7 @@ class PoolFarm:
         """
         if self._more is None or self._handler.draining or not self._dispatcher.has_free_place:
             return False
-        grain = 1 if self.device is None or not self._in_flight else max(self.device["wave"] // 2, 1)
+        grain = 1 if self.device is None or not self._in_flight else half_of_wave(self.device)
         self._waiting.add(self._more(grain))
         return bool(self._waiting)
 
@@ -325,6 +325,12 @@ class SerialFarm(PoolFarm):
     def __init__(self, evaluate: Evaluate, *, family: str, plan: Mapping[str, Any], backend: str = "cpu") -> None:
         task = (evaluate, family, backend)
         super().__init__(SerialPool(task), task, plan, time_limit_s=math.inf)
+
+
+def half_of_wave(device: Mapping[str, Any]) -> int:
+    """Return half a device's wave in whole multiples of what it steps at a time, where a wave has several of these."""
+    half, at_once = max(device["wave"] // 2, 1), device.get("at_once") or device["wave"]
+    return half // at_once * at_once if at_once <= half else half
 
 
 def summary_of(capacities: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

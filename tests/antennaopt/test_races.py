@@ -15,7 +15,7 @@ import bits
 import cheap_lens
 from test_samples_in_searches import experiment_of, tables
 
-from antennaopt.farm.farm import PoolFarm, SerialFarm
+from antennaopt.farm.farm import PoolFarm, SerialFarm, half_of_wave
 from antennaopt.farm.interface import Pool, Result, Worker
 from antennaopt.farm.task import solve_batch
 from antennaopt.run.sampling import Sampling
@@ -155,6 +155,14 @@ def test_no_order_of_arrival_changes_a_bit(tmp_path, monkeypatch, aim):
         assert bool(along) == (aim == "yield")
         rounds = [{int(key[-3:]) > 2 for key in here if "-p" in key} for _, here in pool.sent]
         assert {True, False} in rounds, "copies of two rounds were on their way at the same time"
+
+
+@pytest.mark.parametrize(("wave", "at_once", "half"), [(132, 132, 66), (120, 15, 60), (132, 12, 60), (132, 44, 44)])
+def test_half_of_a_wave_leaves_no_pass_of_a_device_half_empty(wave, at_once, half):
+    """66 antennas of which 44 are stepped at a time take as long as 88."""
+    assert half_of_wave({"wave": wave, "at_once": at_once}) == half
+    assert half_of_wave({"wave": wave, "at_once": 1}) == half_of_wave({"wave": wave, "at_once": None}) == wave // 2
+    assert half_of_wave({"wave": 1, "at_once": 1}) == 1
 
 
 def test_a_farm_asks_for_more_where_a_place_is_free_and_nothing_waits():
