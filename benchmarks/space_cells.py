@@ -3,8 +3,7 @@
     python benchmarks/space_cells.py --json results/benchmarks/cpu/space_cells.json
 
 Patches within the ranges of experiments/ten_thousand_patches.toml are solved with that file's cells, with one kind of
-cells changed at a time, and on a fine mesh. There cells next to edges have the ratio that lines a third of a cell
-inside are right for (docs/decisions/0044, edges of sheets). A row has S11 at the file's three frequencies and the
+cells changed at a time, and on a fine mesh (docs/decisions/0044, edges of sheets). A row has S11 at the file's three frequencies and the
 frequency of the largest resistance. What has a row is not solved again; `--table` prints them.
 """
 
@@ -30,21 +29,23 @@ NAMES = ("substrate.thickness", "patch.length", "patch.width", "feed.offset")
 PATCHES = {"thin": (1.575e-3, 16.6e-3, 20e-3, 3.2e-3), "middle": (3.175e-3, 15.2e-3, 20e-3, 4.5e-3),
            "thick": (4.56e-3, 15.53e-3, 14.07e-3, 6e-3)}  # fmt: skip
 FINE = {"thin": 2.0, "middle": 4.0, "thick": 6.0}
-"""Times four cells in the substrate, on cells of 0.25 mm at edges."""
-BEST = "40 a wavelength, a third of the substrate at edges, at most 1.1 mm"
-MOST = 1.1e-3
-"""A 30th of the wavelength in the substrate at the highest frequency."""
+"""Times three cells in the substrate, on cells of 0.25 mm at edges."""
+OURS, HALF_OURS = "by default", "half of all cells by default"
+BEST = "a third of the substrate at edges, 24 a wavelength"
+SHORTEST = 299792458.0 / max(BAND) / np.sqrt(FIXED["substrate.permittivity"])
+"""Wavelength in the substrate at the highest frequency, m."""
 OWN = {"cell": 1e-3, "cells_per_wavelength": 20.0}
 HALF = {"cell": 0.5e-3, "cells_per_wavelength": 40.0, "between": 6.0, "across": 2.0}
 MESHES: dict[str, dict[str, float]] = {
-    "cells of 1 mm at edges, 20 a wavelength, 4 in the substrate": OWN,
+    "cells of 1 mm at edges, 20 a wavelength, 3 in the substrate": OWN,
     "half of all cells": HALF,
-    "2 in the substrate": OWN | {"across": 0.5},
-    "8 in the substrate": OWN | {"across": 2.0},
+    "2 in the substrate": OWN | {"across": 2 / 3},
+    "6 in the substrate": OWN | {"across": 2.0},
     "0.5 mm at edges": OWN | {"cell": 0.5e-3},
-    "0.5 mm at edges, 8 in the substrate": OWN | {"cell": 0.5e-3, "across": 2.0},
+    "0.5 mm at edges, 6 in the substrate": OWN | {"cell": 0.5e-3, "across": 2.0},
+    "2 mm at edges": OWN | {"cell": 2e-3},
+    "30 a wavelength": OWN | {"cells_per_wavelength": 30.0},
     "40 a wavelength": OWN | {"cells_per_wavelength": 40.0},
-    "40 a wavelength, half of all cells": HALF | {"cells_per_wavelength": 80.0},
     "layers 20 mm away": OWN | {"margin": 20e-3},
 }
 
@@ -72,7 +73,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     names = [name for name in PATCHES if (name, "fine") in on]
     lines = ["| cells | " + " | ".join(f"{name}: S11 | resonance" for name in names) + " |"]
     lines.append("|---" * (1 + 2 * len(names)) + "|")
-    for mesh in (*MESHES, BEST):
+    for mesh in (*MESHES, OURS, HALF_OURS, BEST):
         cells = []
         for name in names:
             own, fine = on.get((name, mesh)), on[name, "fine"]
@@ -101,9 +102,11 @@ def main() -> None:
         print(table(rows))
         return
     for name in options.patches:
-        fine = {"cell": 0.25e-3, "cells_per_wavelength": 60.0, "between": 6.0, "across": FINE[name]}
-        best = {"cell": min(PATCHES[name][0] / 3, MOST), "cells_per_wavelength": 40.0}
-        for mesh, given in {**MESHES, BEST: best, "fine": fine}.items():
+        height = PATCHES[name][0]
+        own = {OURS: {}, HALF_OURS: HALF | {"cell": min(height / 4, SHORTEST / 40)}}
+        own[BEST] = {"cell": height / 3, "cells_per_wavelength": 24.0}
+        fine = {"cell": 0.25e-3, "cells_per_wavelength": 48.0, "between": 6.0, "across": FINE[name]}
+        for mesh, given in {**MESHES, **own, "fine": fine}.items():
             if any((row["patch"], row["mesh"]) == (name, mesh) for row in rows):
                 continue
             row = {"mesh": mesh, **solved(name, given), "machine": options.machine, "commit": options.commit}

@@ -1,22 +1,37 @@
-"""Edges of sheets along an axis."""
+"""Edges of sheets along an axis, where they act, and what lies between two sheets."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import product
 
-from fdtd.yee.scene import Sheet
+from fdtd.yee.scene import Block, Sheet
+
+_GRADED = 0.1  # of the growth and the cell at an edge, what cells that grow away from it add to its reach
 
 
-def edges_of(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int]]:
-    """Return places of the union's edges along an axis, m, and whether metal is above (1), below (-1) or both (0).
+def reach(cell: float, height: float, growth: float) -> float:
+    """Return how far beyond its last line a sheet acts as if it ended, m (decision record 0044).
 
-    Where it is above in one part and below in another, the longer one decides; 0 is where neither is twice as long.
+    Args:
+        cell: From its last line to the next one, m.
+        height: Of the cells above and below the sheet, m.
+        growth: Largest ratio of neighbouring cells away from the edge.
+    """
+    return math.hypot(cell, height) / 4 + _GRADED * (growth - 1) * cell
+
+
+def edges_of(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int, float]]:
+    """Return places of the union's edges along an axis, m, their sides, and z of the sheet with the longest one, m.
+
+    The side is 1 where metal is above, -1 where it is below. Where it is above in one part and below in another, the
+    longer one decides; 0 is where neither is twice as long.
     """
     found = []
     for place in distinct([end for one in sheets for end in _interval(one, axis) if math.isfinite(end)], same):
-        begins = ends = 0.0
-        for z in {one.z for one in sheets}:
+        begins = ends = longest = at = 0.0
+        for z in sorted({one.z for one in sheets}):
             level = [one for one in sheets if one.z == z]
             above = [
                 _interval(one, 1 - axis) for one in level if _covers(_interval(one, axis), place, same, above=True)
@@ -25,10 +40,24 @@ def edges_of(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[fl
                 _interval(one, 1 - axis) for one in level if _covers(_interval(one, axis), place, same, above=False)
             ]
             both = _length([(max(a[0], b[0]), min(a[1], b[1])) for a in above for b in below])
-            begins += _length(above) - both
-            ends += _length(below) - both
+            own = _length(above) - both, _length(below) - both
+            begins, ends = begins + own[0], ends + own[1]
+            if sum(own) > longest:
+                longest, at = sum(own), z
         if max(begins, ends) > same:
-            found.append((place, 1 if begins > 2 * ends else -1 if ends > 2 * begins else 0))
+            found.append((place, 1 if begins > 2 * ends else -1 if ends > 2 * begins else 0, at))
+    return found
+
+
+def between_sheets(block: Block, sheets: tuple[Sheet, ...], axis: int) -> list[tuple[float, float]]:
+    """Return where along an axis a block has a sheet below and another one above, m."""
+    found = []
+    for below, above in product(sheets, sheets):
+        if below.z <= block.z[0] and block.z[1] <= above.z:
+            both = [(_interval(below, one), _interval(above, one), (block.x, block.y)[one]) for one in (0, 1)]
+            parts = [(max(low for low, _ in one), min(high for _, high in one)) for one in both]
+            if all(low < high for low, high in parts):
+                found.append(parts[axis])
     return found
 
 

@@ -6,8 +6,9 @@ then keep the second order wherever they fall.
 
 A tube's walls are the faces between cells inside and cells outside: closed wherever they run.
 
-Metal is on an edge whose middle lies in a block of metal or on a sheet. A sheet reaches beyond its outermost lattice
-line by about a third of a cell, since fields at its edge are singular; `fdtd.yee.mesh` places the lines accordingly.
+Metal is on an edge whose middle lies in a block of metal, or whose middle and both ends lie on sheets of one plane. A
+sheet acts as if it ended beyond its outermost lattice line, by about a third of a cell, since fields at its edge are
+singular; `fdtd.yee.mesh` places the lines accordingly.
 
 References:
     Taflove & Hagness, 3rd ed., sec. 3.6.7; Hwang & Cangellaris, IEEE Microw. Wirel. Compon. Lett. 11 (2001) 158
@@ -16,6 +17,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,8 +74,7 @@ def fill(scene: Scene, grid: Grid) -> Media:
             margin = tolerance if block.material is None else -tolerance  # metal has its surface, dielectric does not
             metal[_inside(block, places, margin)] = block.material is None
         media.metal[at] |= metal
-    for sheet in scene.sheets:
-        _put_sheet(sheet, grid, media.metal, tolerance)
+    _put_sheets(scene.sheets, grid, media.metal, tolerance)
     for tube in scene.tubes:
         _put_tube(tube, grid, media.metal, tolerance)
     return media
@@ -101,17 +102,40 @@ def _between(places: np.ndarray, interval: tuple[float, float], margin: float) -
     return slice(int(np.searchsorted(places, low - margin)), int(np.searchsorted(places, high + margin, side="right")))
 
 
-def _put_sheet(sheet: Sheet, grid: Grid, metal: np.ndarray, tolerance: float) -> None:
-    k = plane_at(grid.z, sheet.z)
-    if k is None:
-        nearest = grid.z[np.abs(grid.z - sheet.z).argmin()]
-        raise ConfigError(
-            f"sheet.z = {sheet.z:g} m lies between lattice planes (the nearest is {nearest:g} m); "
-            "move the sheet or make the grid with `layout`"
+def _put_sheets(sheets: tuple[Sheet, ...], grid: Grid, metal: np.ndarray, tolerance: float) -> None:
+    """Put metal on edges of the lattice whose middle and both ends lie on sheets of one plane.
+
+    The middle alone would not do: where cells are much higher than wide, a sheet acts as if it ended more than half a
+    cell beyond its last line, and the middle of the next edge lies on it.
+    """
+    planes: dict[int, list[Sheet]] = {}
+    for sheet in sheets:
+        k = plane_at(grid.z, sheet.z)
+        if k is None:
+            nearest = grid.z[np.abs(grid.z - sheet.z).argmin()]
+            raise ConfigError(
+                f"sheet.z = {sheet.z:g} m lies between lattice planes (the nearest is {nearest:g} m); "
+                "move the sheet or make the grid with `layout`"
+            )
+        planes.setdefault(k, []).append(sheet)
+    for k, level in planes.items():
+        node = _covered(level, (grid.x, grid.y), tolerance)
+        ends = np.zeros((2, *grid.shape[1:]), dtype=bool)
+        ends[0, :, :-1] = node[:, :-1] & node[:, 1:]
+        ends[1, :-1, :] = node[:-1, :] & node[1:, :]
+        for at, name in enumerate(_E[:2]):
+            metal[at, k] |= ends[at] & _covered(level, [places_of(grid, name, axis) for axis in (0, 1)], tolerance)
+
+
+def _covered(sheets: Iterable[Sheet], places: Sequence[np.ndarray], tolerance: float) -> np.ndarray:
+    """Return which of the places along x and y lie on sheets of one plane, [j, i]."""
+    found = np.zeros((len(places[1]), len(places[0])), dtype=bool)
+    for sheet in sheets:
+        x, y = (
+            _between(place, interval, tolerance) for place, interval in zip(places, (sheet.x, sheet.y), strict=True)
         )
-    for at, name in enumerate(_E[:2]):
-        x, y = (_between(places_of(grid, name, axis), (sheet.x, sheet.y)[axis], tolerance) for axis in (0, 1))
-        metal[at, k, y, x] = True
+        found[y, x] = True
+    return found
 
 
 def plane_at(planes: np.ndarray, place: float) -> int | None:

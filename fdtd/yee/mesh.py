@@ -1,7 +1,7 @@
 """The lattice of a scene: planes on what is flat, lines around the edges of sheets, cells that grow in between.
 
-The field at the edge of a thin sheet is singular: a sheet on a lattice acts as if it reached about a third of a cell
-beyond its outermost line. So the two lines around an edge stand a third of a cell inside and two thirds outside.
+The field at the edge of a thin sheet is singular: a sheet on a lattice acts as if it ended beyond its outermost line,
+by about a third of a cell (`fdtd.yee.edges.reach`). The two lines around an edge stand so that it acts where it is.
 
 References:
     Rennings, Otto & Waldow, openEMS mesh rules ("thirds rule"); Esselle, Okoniewski & Stuchly, IEEE MTT 47 (1999) 2051
@@ -19,18 +19,19 @@ import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
-from fdtd.yee.edges import distinct, edges_of
+from fdtd.yee.edges import between_sheets, distinct, edges_of, reach
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded
 from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Tube
 from fdtd.yee.stairs import Pair, stairs
 
-_INSIDE = 1 / 3  # of a cell, from an edge to the line inside the sheet
+_FURTHEST = 0.95  # of a cell, from an edge to the line inside the sheet, at most
+_DENSER = 5 / 3  # times as many cells a wavelength in a dielectric between two sheets, whose waves stand there
 _GROWTH = 0.3  # largest share that a cell is larger than its neighbour by, where they can keep to it
 _SMALLEST = 0.05  # of the cell asked for, at edges that are close together
 _SLACK = 1e-4  # of lengths that a message gave in six digits
-_THICKNESS = 4  # cells between two planes of metal or dielectric
-_HIGHEST = 1.3  # times the cell at edges, cells between sheets: where these are higher, edges act further out
+_THICKNESS = 3  # cells between two planes of metal or dielectric
+_HIGHEST = 1.3  # times the cell at edges, cells between sheets: with finer edges these are finer too
 _CLEAR = 2  # cells between the Huygens box and the layers
 _BEHIND = 3  # cells between the Huygens box and the source of a guide
 _ACROSS = 4  # cells across a guide, at least
@@ -70,6 +71,8 @@ class _Wishes:
                 low, high = getattr(block, "xyz"[axis])
                 cell = found[0].cell / math.sqrt(block.material.permittivity)
                 found.append(Span(low=low, high=high, cell=cell))
+                for low, high in between_sheets(block, scene.sheets, axis) if axis < 2 else ():
+                    found.append(Span(low=low, high=high, cell=cell / _DENSER))
         for tube in scene.tubes:
             low, high = _ends_of_tube(tube, axis)
             found.append(Span(low=low, high=high, cell=self.cell))
@@ -101,15 +104,16 @@ def layout(
     Args:
         scene: What stands in space.
         frequencies: Hz; the highest one decides the cells, the lowest one the margin.
-        cells_per_wavelength: Cells a wavelength, at least, in each medium.
+        cells_per_wavelength: Cells a wavelength, at least, in each medium; 5 / 3 as many along a dielectric between
+            two sheets.
         cell: Cells across the edges of sheets, and largest cells within the extent of tubes, m; default is half the
             thinnest dielectric, and at most the cells of the densest one. Between two sheets cells are at most 1.3
-            times as high.
+            times as high. Cells at edges are no larger than those of the media there.
         margin: From the scene to the layers, m; default is a fifth of the wavelength in air at the lowest frequency,
             and next to tubes at least three cells.
         layers: Cells of the absorbing layers.
         between: Cells of an edge between two edges, at least: edges closer than that get smaller cells than `cell`.
-        across: Times as many cells as usual in layers (four), across guides (four) and gaps of ports (two), at least;
+        across: Times as many cells as usual in layers (three), across guides (four) and gaps of ports (two), at least;
             cells grow the slower.
 
     Raises:
@@ -135,7 +139,8 @@ def layout(
         across=across,
         stairs=tuple([pair for one in steps for pair in one[axis]] for axis in range(3)),  # type: ignore[arg-type]
     )
-    planes = [_flat(scene, 0, wishes), _flat(scene, 1, wishes), _upright(scene, wishes)]
+    upright = _upright(scene, wishes)
+    planes = [_flat(scene, 0, wishes, upright), _flat(scene, 1, wishes, upright), upright]
     counts = tuple(layers if face in scene.open_faces else 0 for face in FACES)
     for axis in range(3):
         below, above = counts[2 * axis : 2 * axis + 2]
@@ -248,11 +253,7 @@ def _bounds(scene: Scene, axis: int, wishes: _Wishes) -> tuple[float, float]:
 
 
 def _upright(scene: Scene, wishes: _Wishes) -> np.ndarray:
-    """Planes along z: on every sheet, face and end of the port, and at least four cells between sheets and faces.
-
-    A sheet acts as if it ended sqrt(a^2 + b^2) / 4 beyond its last line, for cells a wide and b high (decision record
-    0044). Lines stand a third of a cell inside of edges, whatever b is: with finer cells across edges alone, the error
-    would grow towards b / 4 in place of falling.
+    """Planes along z: on every sheet, face and end of the port, and at least three cells between sheets and faces.
 
     Where everything is in one plane the cells next to it are those of its edges.
     """
@@ -316,8 +317,11 @@ def _faces(scene: Scene) -> set[float]:
     return {sheet.z for sheet in scene.sheets} | {end for block in wide for end in block.z}
 
 
-def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
-    """Planes along x or y: around the edges of sheets, on the faces of blocks, through the port."""
+def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.ndarray:
+    """Planes along x or y: around the edges of sheets, on the faces of blocks, through the port.
+
+    Where a sheet acts as if it ended depends on the cells' height: `upright` are the planes along z.
+    """
     low, high = _bounds(scene, axis, wishes)
     name = "xyz"[axis]
     spans = wishes.spans(scene, axis)
@@ -332,8 +336,9 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
     edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
     pairs = [pair for pair in wishes.stairs[axis] if low <= pair[0] and pair[1] <= high]
     anchors = distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
-    places = _with_images([*hard, *(place for place, _ in edges)], scene, axis, (low, high))
-    for place, side in edges:
+    places = _with_images([*hard, *(place for place, *_ in edges)], scene, axis, (low, high))
+    media = list(spans)
+    for place, side, z in edges:
         gap = min(abs(place - other) for other in places if other != place)
         cell = min(wishes.cell, gap / wishes.between)
         if cell < _SMALLEST * wishes.cell * (1 - _SLACK):
@@ -341,13 +346,14 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
                 f"lower cell to {gap / wishes.between / _SMALLEST:g} m or move them"
             )
+        cell = min([cell, *(one.cell for one in media if one.low <= place <= one.high)])
         if side == 0:
             anchors.append(place)
             spans.append(Span(low=place - cell, high=place + cell, cell=cell))
             continue
-        pair = (place - cell * _INSIDE, place + cell * (1 - _INSIDE))
-        if side > 0:  # the sheet is above
-            pair = (place - cell * (1 - _INSIDE), place + cell * _INSIDE)
+        inside = min(reach(cell, _height(scene, upright, z), wishes.growth), _FURTHEST * cell)
+        last = place + side * inside  # the sheet's last line
+        pair = (last, last + cell) if side < 0 else (last - cell, last)
         pairs.append(pair)
         anchors += pair
         spans.append(Span(low=pair[0] - cell, high=pair[1] + cell, cell=cell))
@@ -369,6 +375,16 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes) -> np.ndarray:
         if low < place < high and near > (_RIM if place in rims else _ROOM) * wishes.cell:
             anchors.append(place)
     return _through(anchors, spans, pairs, wishes.growth, 1e-9 * wishes.cell)
+
+
+def _height(scene: Scene, upright: np.ndarray, z: float) -> float:
+    """Return the mean height of the cells above and below a sheet, m, by their charges: the densest media there."""
+    at = int(np.abs(upright - z).argmin())
+    ends = upright[max(at - 1, 0) : at + 2]
+    media = [(one.z, one.material.permittivity) for one in scene.blocks if one.material is not None]
+    middles = (ends[1:] + ends[:-1]) / 2
+    charges = [max((value for (low, high), value in media if low < one < high), default=1.0) for one in middles]
+    return float(np.average(np.diff(ends), weights=charges))
 
 
 def _with_images(places: list[float], scene: Scene, axis: int, ends: tuple[float, float]) -> list[float]:

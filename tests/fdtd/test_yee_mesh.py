@@ -7,6 +7,7 @@ import pytest
 
 from fdtd.errors import ConfigError
 from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout, lines, solve
+from fdtd.yee.edges import reach
 from fdtd.yee.lines import Span, graded
 from fdtd.yee.media import fill
 from fdtd.yee.mesh import huygens_box
@@ -33,18 +34,24 @@ def ratio(planes: np.ndarray) -> float:
     return float(np.maximum(cells[1:] / cells[:-1], cells[:-1] / cells[1:]).max())
 
 
+def reach_of(grid: Grid, z: float, cell: float) -> float:
+    """How far inside of edges of a sheet on the substrate its last line is, m."""
+    at, cells = int(np.abs(grid.z - z).argmin()), np.diff(grid.z)
+    return reach(cell, (2.2 * cells[at - 1] + cells[at]) / 3.2, 1.3)
+
+
 @pytest.mark.parametrize("length", [9.7e-3, 12e-3, 13.33e-3])
 @pytest.mark.parametrize("cell", [None, 0.3e-3])
 def test_edges_planes_and_growth(length: float, cell: float | None) -> None:
-    """Edges of the patch a third of a cell beyond a line, sheets on planes, four cells in the substrate."""
+    """Edges of the patch where it acts as if it ended, sheets on planes, three cells in the substrate."""
     grid = layout(patch(length), [7e9, 8e9], cell=cell)
-    wanted = cell or HEIGHT / 2
+    wanted, within = cell or HEIGHT / 2, reach_of(grid, HEIGHT, cell or HEIGHT / 2)
     for edge, outward in ((-length / 2, -1), (length / 2, 1)):
-        offsets = outward * (grid.x - edge) / wanted
-        assert np.abs(offsets + 1 / 3).min() < 1e-9
-        assert np.abs(offsets - 2 / 3).min() < 1e-9
+        offsets = outward * (grid.x - edge)
+        assert np.abs(offsets + within).min() < 1e-9 * wanted
+        assert np.abs(offsets + within - wanted).min() < 1e-9 * wanted
     inside = grid.z[(grid.z >= -1e-12) & (grid.z <= HEIGHT + 1e-12)]
-    assert len(inside) == 5
+    assert len(inside) == 4
     assert inside[[0, -1]] == pytest.approx([0.0, HEIGHT], abs=1e-12)
     for planes in grid.planes:
         assert ratio(planes) <= 1.3 * (1 + 1e-5)
@@ -59,8 +66,8 @@ def test_one_edge_for_sheets_that_touch() -> None:
     scene = patch()
     line = Sheet(z=HEIGHT, x=(-12e-3, -6e-3), y=(-0.8e-3, 0.8e-3))
     grid = layout(Scene(blocks=scene.blocks, sheets=(*scene.sheets, line)), [7e9, 8e9])
-    offsets = (grid.x + 6e-3) / (HEIGHT / 2)
-    assert np.abs(offsets - 1 / 3).min() < 1e-9  # inside the patch
+    inside = grid.x + 6e-3 - reach_of(grid, HEIGHT, HEIGHT / 2)
+    assert np.abs(inside).min() < 1e-12  # a line of the patch
     media = fill(Scene(sheets=(*scene.sheets, line)), grid)
     k, j = np.abs(grid.z - HEIGHT).argmin(), np.abs(grid.y).argmin()
     x = (grid.x[1:] + grid.x[:-1]) / 2
@@ -133,8 +140,29 @@ def test_wide_ports_take_the_columns_between() -> None:
     port = port_columns(scene.port, grid, fill(scene, grid))
     columns = len(np.unique(port.points[:, 2]))
     assert columns > 2
-    assert port.weights.sum() == pytest.approx(4)  # one for each edge along z
-    assert len(port.points) == 4 * columns
+    assert port.weights.sum() == pytest.approx(3)  # one for each edge along z
+    assert len(port.points) == 3 * columns
+
+
+def test_cells_between_two_sheets_are_denser() -> None:
+    """33 cells a wavelength in the dielectric below the patch, 20 beside it and in air; edges have no larger cells."""
+    grid = layout(patch(), [8e9], cell=2e-3)
+    wave = 299792458.0 / 8e9
+    below = np.diff(grid.x[np.abs(grid.x) <= 6e-3])
+    assert below.max() <= wave / np.sqrt(2.2) / 20 * 0.6 * (1 + 1e-9)
+    assert np.diff(grid.x).max() == pytest.approx(wave / 20, rel=0.2)
+    at = int(np.searchsorted(grid.x, 6e-3))
+    assert grid.x[at] - grid.x[at - 1] == pytest.approx(wave / np.sqrt(2.2) / 20 * 0.6)
+
+
+def test_an_edge_further_out_than_the_middle_of_a_cell() -> None:
+    """Cells twice as high as wide: a sheet acts 0.6 of a cell beyond its last line, and ends there all the same."""
+    scene = Scene(sheets=(Sheet(z=0.0, x=(-6e-3, 6e-3), y=(-6e-3, 6e-3)),), blocks=patch().blocks)
+    grid = layout(scene, [8e9], cell=0.1e-3)
+    metal = fill(scene, grid).metal[0, int(np.abs(grid.z).argmin()), grid.y.size // 2]
+    last = float(grid.x[1:][metal[:-1]].max())
+    assert 6e-3 - last == pytest.approx(reach_of(grid, 0.0, 0.1e-3), rel=0.1)
+    assert 6e-3 - last > 0.55e-4
 
 
 REFUSED = {
