@@ -3,10 +3,9 @@
     python benchmarks/space_certificates.py --json results/benchmarks/cpu/space_certificates.json
 
 Three designs of each family are drawn at random about its closed form. Each is solved with the cells of a run, with
-half of them as its certificate does, and with cells that are a third and a quarter as large in all places (`--finer`).
+half of them as its certificate does, and with cells that are a quarter as large in all places (`--finer`).
 Rows hold S11 and the directivity on axis of every mesh; what has a row is not solved again. `--table` solves nothing
-and prints the table of docs/guide/accuracy.md. Rows with `edges_alone` are of certificates that halved cells at edges
-of metal alone, up to dc429c6c. `--strips 40 400` solves the first resonator on the certificate's mesh as a cylinder of
+and prints the table of docs/guide/accuracy.md. `--strips 40 400` solves the first resonator on the certificate's mesh as a cylinder of
 40 strips, as the solver makes it, and of 400; rows with `strips` are those.
 """
 
@@ -118,20 +117,19 @@ def changes(row: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, fl
 def table(rows: list[dict[str, Any]]) -> str:
     """Return what the certificate sees of each design, next to what the finest mesh shows."""
     lines = [
-        "| antenna | S11: edges alone halved | halved | run's cells to a quarter | half to a quarter "
+        "| antenna | S11: halved | run's cells to a quarter | half to a quarter "
         "| directivity (dB): halved | run's cells to a quarter |",
-        "|---" * 7 + "|",
+        "|---" * 6 + "|",
     ]
     for family in FAMILIES:
         for number in range(DESIGNS):
             every = [row for row in rows if (row["family"], row["number"]) == (family, number)]
             own = [row for row in every if "strips" not in row]
-            on = {(row["finer"], row.get("edges_alone", False)): row["outcome"] for row in own}
-            if (FINEST, False) not in on:
+            on = {row["finer"]: row["outcome"] for row in own}
+            if FINEST not in on:
                 continue
-            pairs = ((1.0, 2.0, True), (1.0, 2.0, False), (1.0, FINEST, False), (2.0, FINEST, False))
-            found = [changes(on[low, False], on[high, edges]) for low, high, edges in pairs]
-            cells = [f"{s11:.3f}" for s11, _ in found] + [f"{found[at][1]:.3f}" for at in (1, 2)]
+            found = [changes(on[low], on[high]) for low, high in ((1.0, 2.0), (1.0, FINEST), (2.0, FINEST))]
+            cells = [f"{s11:.3f}" for s11, _ in found] + [f"{found[at][1]:.3f}" for at in (0, 1)]
             lines.append(f"| `{family}` {number + 1} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -153,7 +151,7 @@ def in_strips(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
 
 def measure(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     """Solve what has no row yet, and keep each row at once."""
-    done = {(row["family"], row["number"], row["finer"]) for row in rows if not {"edges_alone", "strips"} & row.keys()}
+    done = {(row["family"], row["number"], row["finer"]) for row in rows if "strips" not in row}
     for number in range(DESIGNS):
         for family in options.families:
             design = drawn(family, number)
@@ -173,7 +171,7 @@ def measure(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--finer", type=float, nargs="*", default=[3.0, FINEST], metavar="TIMES")
+    parser.add_argument("--finer", type=float, nargs="*", default=[FINEST], metavar="TIMES")
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
     parser.add_argument("--json", type=Path, required=True, metavar="FILE")
     parser.add_argument("--machine", default="AMD EPYC, one core")

@@ -26,11 +26,8 @@ MOST_OVER_CUTOFF = 1.0
 TRUSTED = "trusted"
 ONE_MESH = "one mesh: its error is not known; the certificates of a run solve again with all cells halved"
 
-DENSE = 40.0
-OF_PATCHES = (
-    f", or search with solver.cells_per_wavelength = {DENSE:g} and solver.cell a third of the substrate's thickness, "
-    "at most a 30th of the wavelength in it"
-)
+DENSE = 30.0
+OF_PATCHES = f", or search with solver.cells_per_wavelength = {DENSE:g}"
 """What helps a patch whose mesh alone is doubtful: measured in docs/decisions/0044, edges of sheets."""
 
 SOUND = "sound"

@@ -81,11 +81,11 @@ def test_levels_by_density_are_refused_next_to_a_cell(tmp_path: Path) -> None:
 
 
 def test_cells_across_a_substrate_follow_those_at_edges(tmp_path: Path) -> None:
-    """With four of them whatever `cell` is, finer cells at edges moved a resonance by up to 2 % from its limit."""
+    """At least three, and none more than 1.3 times as high as those at edges are wide: errors of both fall together."""
     (tmp_path / "p.toml").write_text(PROBE)
     antenna = load_antenna(tmp_path / "p.toml")
     design, thickness = antenna.design(), antenna.design()["substrate.thickness"]
-    for size, count in ((2e-3, 4), (thickness / 4, 4), (thickness / 12, 10)):
+    for size, count in ((2e-3, 3), (thickness / 4, 4), (thickness / 12, 10)):
         made = plan("patch", design, design, antenna.solver.settings.with_cell(size))
         board = antenna.kind.board(design)
         assert board is not None

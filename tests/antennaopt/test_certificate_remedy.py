@@ -54,14 +54,11 @@ def test_a_remedy_for_every_check(outcome, halved, remedy, mode):
 def test_of_a_patch_cells_between_edges_are_named_too():
     """`solver.cell` is that of edges: smaller ones alone leave the resonance where it is, or move it further."""
     mesh_alone, contour = ({"s11": [[0.0, 0.0]]}, {}), ({"contour_balance": [1.03]}, {})
-    ending = (
-        ", or search with solver.cells_per_wavelength = 40 and solver.cell a third of the substrate's thickness, "
-        "at most a 30th of the wavelength in it"
-    )
+    ending = ", or search with solver.cells_per_wavelength = 30"
     patch = {"antenna": {"family": "pixel_patch"}, "solver": {"cell": 1e-3, "cells_per_wavelength": None}}
     assert said(*mesh_alone, experiment=patch).endswith("`halved` in best/certificates.json" + ending)
     assert said(*contour, experiment=patch).endswith(SMALLER)
-    patch["solver"]["cells_per_wavelength"] = 40.0
+    patch["solver"]["cells_per_wavelength"] = 30.0
     assert said(*mesh_alone, experiment=patch).endswith("`halved` in best/certificates.json")
 
 

@@ -75,14 +75,14 @@ def test_board(tmp_path, text):
     assert board.below == (line,) and board.slabs[0].z == (-0.8e-3, 0.0)
 
 
-def test_the_lattice_has_four_cells_in_the_substrate_and_three_in_the_slot(tmp_path):
+def test_the_lattice_has_three_cells_in_the_substrate_and_three_in_the_slot(tmp_path):
     """With any cell, so that neither can be a single cell. The port has all edges from line to ground across it."""
     experiment = loaded(STUDY, tmp_path)
     board = experiment.kind.board(experiment.design({"resonator.radius": 8e-3}))
     plan = YeePlan.from_dict(plan_for(experiment))
     scene = scene_of(board, plan.design_frequency)
     grid = grid_of(plan, scene)
-    assert ((grid.z > -0.81e-3) & (grid.z < 0.01e-3)).sum() == 5
+    assert ((grid.z > -0.81e-3) & (grid.z < 0.01e-3)).sum() == 4
     media = fill(scene, grid)
     k, j = np.abs(grid.z).argmin(), np.abs(grid.y).argmin()
     open_edges = np.flatnonzero(~media.metal[0, k, j] & (np.abs(grid.x - 1e-3) < 2e-3))
@@ -90,7 +90,7 @@ def test_the_lattice_has_four_cells_in_the_substrate_and_three_in_the_slot(tmp_p
     assert np.ptp(grid.x[[open_edges[0], open_edges[-1] + 1]]) == pytest.approx(1.7e-3, rel=0.4)
     port = port_columns(scene.port, grid, media)
     levels, columns = np.unique(port.points[:, 1]), np.unique(port.points[:, 2])
-    assert len(levels) == 4 and len(columns) >= 3 and len(port.points) == 4 * len(columns)
+    assert len(levels) == 3 and len(columns) >= 3 and len(port.points) == 3 * len(columns)
 
 
 def test_a_certificate_halves_the_slots_cells(tmp_path):
