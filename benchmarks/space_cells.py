@@ -3,8 +3,8 @@
     python benchmarks/space_cells.py --json results/benchmarks/cpu/space_cells.json
 
 Patches within the ranges of experiments/ten_thousand_patches.toml are solved with that file's cells, with one kind of
-cells changed at a time, and on a fine mesh (docs/decisions/0044, edges of sheets). A row has S11 at the file's three frequencies and the
-frequency of the largest resistance. What has a row is not solved again; `--table` prints them.
+cells changed at a time, and on a fine mesh (docs/decisions/0044, edges of sheets). A row has S11 at the file's three
+frequencies and the frequency of the largest resistance. What has a row is not solved again; `--table` prints them.
 """
 
 from __future__ import annotations

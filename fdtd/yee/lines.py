@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -22,6 +23,11 @@ class Span:
     low: float
     high: float
     cell: float
+
+
+def largest_at(spans: list[Span], place: float) -> float:
+    """Return the largest cell that spans around a place allow, m."""
+    return min((one.cell for one in spans if one.low <= place <= one.high), default=math.inf)
 
 
 def graded(

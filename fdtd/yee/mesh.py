@@ -21,7 +21,7 @@ from scipy.constants import speed_of_light
 from fdtd.errors import ConfigError
 from fdtd.yee.edges import between_sheets, distinct, edges_of, reach
 from fdtd.yee.grid import FACES, Grid
-from fdtd.yee.lines import Span, graded
+from fdtd.yee.lines import Span, graded, largest_at
 from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Tube
 from fdtd.yee.stairs import Pair, stairs
 
@@ -346,7 +346,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
                 f"lower cell to {gap / wishes.between / _SMALLEST:g} m or move them"
             )
-        cell = min([cell, *(one.cell for one in media if one.low <= place <= one.high)])
+        cell = min(cell, largest_at(media, place))
         if side == 0:
             anchors.append(place)
             spans.append(Span(low=place - cell, high=place + cell, cell=cell))
@@ -372,7 +372,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
         spans.append(Span(low=span[0], high=span[1], cell=cell))
     for place in (*soft, *rims):  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
-        if low < place < high and near > (_RIM if place in rims else _ROOM) * wishes.cell:
+        cell = wishes.cell if scene.tubes else min(wishes.cell, largest_at(media, place))
+        if low < place < high and near > (_RIM if place in rims else _ROOM) * cell:
             anchors.append(place)
     return _through(anchors, spans, pairs, wishes.growth, 1e-9 * wishes.cell)
 
