@@ -5,8 +5,8 @@
 Three designs of each family are drawn at random about its closed form. Each is solved with the cells of a run, with
 half of them as its certificate does, and with cells that are a quarter as large in all places (`--finer`).
 Rows hold S11 and the directivity on axis of every mesh; what has a row is not solved again. `--table` solves nothing
-and prints the table of docs/guide/accuracy.md. `--strips 40 400` solves the first resonator on the certificate's mesh as a cylinder of
-40 strips, as the solver makes it, and of 400; rows with `strips` are those.
+and prints the table of docs/guide/accuracy.md. `--strips 40 400` solves the first resonator on the certificate's mesh
+as a cylinder of 40 strips, as the solver makes it, and of 400; rows with `strips` are those.
 """
 
 from __future__ import annotations
