@@ -10,10 +10,10 @@ down, ground, substrate and line going on into the layer, with the port of `fdtd
 the lumped port is a capacitance next to it: a piece of line as long as the fringe of Balanis, eq. 14-2.
 
 Measured: |S11| least at 5.140 and 5.163 GHz, closed forms 5.251 and 5.290 GHz (2.1 and 2.4 % apart), -22.6 and -23.7
-dB. Half the cells at edges move it by 0.08 %. Power radiated and lost over that accepted is within 0.0004 of 1. By waves
-in the line 5.155 GHz; the level of S11 is 0.057 apart at most, 0.037 with the open end. Cells of 0.56 mm at edges, 14 a
-wavelength and 3 in the slot: 5.135 and 5.140 GHz, 0.044 and 0.035 apart. What the model of the open end leaves does not
-fall with the cells, and the bound is that and a fifth.
+dB. Half the cells at edges move it by 0.08 %. Power radiated and lost over that accepted is within 0.0004 of 1. By
+waves in the line 5.155 GHz; the level of S11 is 0.057 apart at most, 0.037 with the open end. Cells of 0.56 mm at
+edges, 14 a wavelength and 3 in the slot: 5.135 and 5.140 GHz, 0.044 and 0.035 apart. What the model of the open end
+leaves does not fall with the cells, and the bound is that and a fifth.
 """
 
 from __future__ import annotations
