@@ -148,6 +148,7 @@ def test_a_few_of_ten_thousand_patches(tmp_path):
     assert set(rows.loc[rows["status"] == "ok", "certificate"]) == {"trusted"}
 
 
+@pytest.mark.slow
 def test_a_search_that_stops_early_ends_with_a_winner_that_was_solved_to_the_end(tmp_path):
     """The gallery's winners were doubtful by their energy alone: S11 moved by up to 0.14 once it had decayed."""
     ladder = changed(

@@ -70,6 +70,7 @@ def usual_file():
     return findfont(FontProperties())
 
 
+@pytest.mark.slow
 def test_the_command_prints_no_warning(tmp_path):
     """As a user calls it, where warnings are no errors."""
     (tmp_path / "guide.toml").write_text(f'title = "天线 📡"\n{WAVEGUIDE}', "utf-8")
