@@ -18,6 +18,9 @@ from fdtd.farfield import cut_lobe, decibels, half_power_beamwidth, or_none
 
 IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
 CROSS_LIMIT_DEG = 90.0
+RIPPLE_DB = 0.1
+"""Depth of a minimum of a cut that is the lattice's: the H plane of a dipole, a circle, varies by up to 0.044 dB on
+lattices of 12 cells a wavelength, by 0.019 dB on 20 and by 0.005 dB on 40."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +124,7 @@ def _lobes(cuts: np.ndarray, theta: np.ndarray) -> np.ndarray:
         those = peaks == peak
         for at, way in enumerate((1, -1)):
             sides, angles = np.ascontiguousarray(cuts[those][:, peak::way]), way * (theta[peak::way] - theta[peak])
-            found[at, those] = cut_lobe(sides, angles, float(CROSS_LIMIT_DEG - way * theta[peak]))
+            found[at, those] = cut_lobe(sides, angles, float(CROSS_LIMIT_DEG - way * theta[peak]), RIPPLE_DB)
     return np.fmax.reduce(found.reshape(-1, cuts.shape[1]), axis=0)
 
 

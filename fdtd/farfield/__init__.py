@@ -112,36 +112,40 @@ def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_d
     return np.fmax(*cut_lobe(np.stack([e_db, h_db]), theta_deg, limit_deg))
 
 
-def cut_lobe(cut_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = LIMIT_DEG) -> np.ndarray:
+def cut_lobe(
+    cut_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = LIMIT_DEG, rounding_db: float = ROUNDING_DB
+) -> np.ndarray:
     """Return the highest side lobe or shoulder of each cut (..., T), dB over boresight, (...); see `side_lobe`.
+
+    A first minimum that is less than `rounding_db` deep is none.
 
     Cuts stand in columns, (T, N): what runs along angles is then done for many cuts at a time.
     """
     columns = np.ascontiguousarray(cut_db.reshape(-1, cut_db.shape[-1]).T)
     levels = columns - columns[0]
     limit = limit_deg / float(theta_deg[1] - theta_deg[0]) + 1e-3  # in samples
-    minimum = _first_minimum(levels)
+    minimum = _first_minimum(levels, rounding_db)
     highest = np.maximum(_highest_lobe(levels, minimum, limit), _highest_shoulder(levels, minimum, limit))
     return np.where(np.isfinite(highest), highest, np.nan).reshape(cut_db.shape[:-1])
 
 
-def _first_minimum(levels: np.ndarray) -> np.ndarray:
+def _first_minimum(levels: np.ndarray, rounding_db: float) -> np.ndarray:
     """Samples of the first local minima of cuts (T, N), (N,); the last sample where a cut only falls.
 
     Most lie among the first samples, which are looked at first.
     """
-    rises, found = _minimum_within(levels[:_NEAR_BORESIGHT])
+    rises, found = _minimum_within(levels[:_NEAR_BORESIGHT], rounding_db)
     later = np.flatnonzero(~rises)
     if len(later):
-        rises, found[later] = _minimum_within(levels[:, later])
+        rises, found[later] = _minimum_within(levels[:, later], rounding_db)
         found[later[~rises]] = len(levels) - 1
     return found
 
 
-def _minimum_within(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _minimum_within(levels: np.ndarray, rounding_db: float) -> tuple[np.ndarray, np.ndarray]:
     """Return which cuts (T, N) rise again, and at which samples they began to, each (N,)."""
     lowest = _so_far(np.minimum, levels)
-    rises = levels > lowest + ROUNDING_DB
+    rises = levels > lowest + rounding_db
     bottom = np.take_along_axis(lowest, np.maximum(np.argmax(rises, axis=0) - 1, 0)[None], 0)
     return np.any(rises, axis=0), np.argmax(levels == bottom, axis=0)
 

@@ -63,6 +63,20 @@ def test_a_small_dipole_is_cross_polar_at_45_degrees():
     assert found["front_to_back_db"] == [pytest.approx(0.0, abs=1e-9)]
 
 
+@pytest.mark.parametrize(("ripple_db", "level"), [(0.044, None), (0.2, 0.0)])
+def test_the_ripple_of_a_lattice_is_no_side_lobe(ripple_db, level):
+    """The H plane of a dipole is a circle; one of 0.044 dB is what a coarse lattice makes of it, one of 0.2 dB is real.
+
+    All its maxima, on the axis and at 90 degrees, have the same level.
+    """
+
+    def circle(theta):
+        return 10 ** (-ripple_db / 40 * (1 - np.cos(np.deg2rad(4 * theta))))
+
+    found = figures_of(solved(lambda t, p: np.cos(np.deg2rad(t)) * np.cos(p), lambda t, p: -circle(t) * np.sin(p), 1.0))
+    assert found["sidelobe_db"] == [level if level is None else pytest.approx(level, abs=1e-6)]
+
+
 def test_a_tilted_beam_has_widths_of_both_sides_and_no_side_lobe():
     """A beam whose maximum is 10 degrees off the axis is no side lobe of itself."""
 
