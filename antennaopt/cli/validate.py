@@ -45,7 +45,7 @@ def describe(experiment: Experiment) -> list[str]:
         ConfigError: No grid can be laid out for it.
         ConfigurationError: Its grid takes more memory than this machine has.
     """
-    from antennaopt.run.planning import coarser_plans_for, first_designs, levels_of
+    from antennaopt.run.planning import coarser_plans_for, design_lines, first_designs, levels_of
     from antennaopt.solve.lattices import lattice_text
     from antennaopt.solve.plan import lowest_in_feed
     from antennaopt.solve.solvers import planner_of
@@ -98,11 +98,7 @@ def describe(experiment: Experiment) -> list[str]:
     if experiment.fidelity is not None and experiment.fidelity.is_measured:
         lines += measured_lines(coarser_plans_for(experiment, grid))
     buildable, refusals = first_designs(experiment)
-    if refusals:
-        lines.append(
-            f"designs      {len(buildable)} of the first {len(buildable) + len(refusals)} can be built; not where "
-            f"{refusals[0]}"
-        )
+    lines += design_lines(buildable, refusals)
     if not buildable:
         return [*lines, "not ready    antennaopt run needs ranges with designs that can be built"]
     return [*lines, "ready for    antennaopt run"]

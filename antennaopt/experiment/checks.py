@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FEWEST_CELLS_PER_WAVELENGTH = 8.0
 FEWEST_CELLS_IN_GUIDE = 4.0
+OUTSIDE_THE_BAND = 2.0
+"""Largest ratio of the design frequency to the nearest frequency that is solved, either way."""
 
 
 def check(experiment: Experiment) -> None:
@@ -39,6 +41,7 @@ def check(experiment: Experiment) -> None:
         check_spatial(experiment, lower, upper)
         check_density(experiment)
         check_narrow(experiment)
+        _check_band(experiment)
         return
     _check_shared(lower, upper)
     _check_limits(experiment, lower, upper)
@@ -49,6 +52,7 @@ def check(experiment: Experiment) -> None:
     _check_bores(experiment, upper)
     _check_cell(experiment, lower)
     _check_design_frequency(experiment, lower)
+    _check_band(experiment)
 
 
 def find_warnings(experiment: Experiment) -> tuple[str, ...]:
@@ -220,6 +224,23 @@ def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> 
             f"solver.design_frequency = {format_frequency(hz)} is too high for the cells (must be <= "
             f"{highest / 1e9:.4g} GHz: {FEWEST_CELLS_PER_WAVELENGTH:g} a wavelength); lower it, or leave it out "
             "(the middle of the list)"
+        )
+
+
+def _check_band(experiment: Experiment) -> None:
+    """Refuse a design frequency far from all that is solved.
+
+    A loss tangent becomes the conductivity that it has there, so at another frequency it acts multiplied by the ratio
+    of both.
+    """
+    hz, solved = experiment.solver.design_frequency, experiment.solver.frequencies
+    least, most = min(solved) / OUTSIDE_THE_BAND, max(solved) * OUTSIDE_THE_BAND
+    if not least * (1.0 - 1e-9) <= hz <= most * (1.0 + 1e-9):
+        refuse(
+            f"solver.design_frequency = {format_frequency(hz)} is far from solver.frequencies (must be >= "
+            f"{format_frequency(least)} and <= {format_frequency(most)}): loss tangents hold there, and at other "
+            "frequencies they change with the ratio; give the loss tangent at a frequency that is solved, or leave it "
+            "out (the middle of the list)"
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from antennaopt.experiment.fields import refuse
 from antennaopt.families.narrow import TooNarrow, edge_cell, too_narrow
 from antennaopt.figures import LINEAR
+from antennaopt.quantities import format_length
 from antennaopt.settings import SolverSettings
 
 if TYPE_CHECKING:
@@ -54,11 +55,17 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
 
 
 def check_narrow(experiment: Experiment) -> None:
-    """Refuse lengths that are too short for the cells, whatever values the genes take.
+    """Refuse lengths that are too short for the cells, whatever values the genes take, and a margin below a cell.
 
     Raises:
         ConfigurationError: One line.
     """
+    margin, cell = experiment.solver.pml_distance, _cell_at_edges(experiment)
+    if margin is not None and margin < cell * (1 - 1e-5):  # messages have six digits
+        refuse(
+            f"solver.pml_distance = {format_length(margin)} is less than a cell (must be >= {format_length(cell)}); "
+            "enlarge it, or leave it out (a fifth of the longest wavelength)"
+        )
     for one in _too_narrow(experiment):
         if one.always:
             refuse(f"antenna.{one.refusal()}")
@@ -71,8 +78,12 @@ def narrow_warnings(experiment: Experiment) -> list[str]:
 
 def _too_narrow(experiment: Experiment) -> Iterator[TooNarrow]:
     lower, upper = experiment.reach() if experiment.genes else experiment.bounds()
-    family, settings = experiment.kind, experiment.solver.settings
-    return too_narrow(family, lower, upper, edge_cell(family, lower, upper, settings))
+    return too_narrow(experiment.kind, lower, upper, _cell_at_edges(experiment))
+
+
+def _cell_at_edges(experiment: Experiment) -> float:
+    lower, upper = experiment.reach() if experiment.genes else experiment.bounds()
+    return edge_cell(experiment.kind, lower, upper, experiment.solver.settings)
 
 
 def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from scipy.constants import c
 
 from antennaopt.families.microstrip import effective_permittivity, fringe, line_width
-from antennaopt.families.narrow import GAP, STRIP, narrow
+from antennaopt.families.narrow import GAP, LAYER, STRIP, narrow
 from antennaopt.families.parameters import length, length_left_out, material
 from antennaopt.families.spatial import Measure, Port, Rectangle, Sheet, Slab
 from antennaopt.quantities import format_length
@@ -29,7 +29,11 @@ SLOT = (
     length("feed.line_width", "Width of the line.", example='"1.9 mm"'),
     length("feed.line_length", "Length of the line from the port to the slot's middle.", example='"12 mm"'),
 )
-NARROW_IN_SLOTS = (*narrow(GAP, "feed.slot_length", "feed.slot_width"), *narrow(STRIP, "feed.line_width"))
+NARROW_IN_SLOTS = (
+    *narrow(LAYER, "substrate.thickness"),
+    *narrow(GAP, "feed.slot_length", "feed.slot_width"),
+    *narrow(STRIP, "feed.line_width"),
+)
 _WIDE = 0.2
 """Width of a slot over its length."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
-from antennaopt.families.narrow import PORT, STRIP, narrow
+from antennaopt.families.narrow import LAYER, PORT, STRIP, narrow
 from antennaopt.families.parameters import length, length_left_out
 from antennaopt.families.spatial import Board, Measure, Port, Rectangle, Sheet, Spatial
 from antennaopt.families.substrates import RESISTANCE, centred, cylinders, each
@@ -101,6 +101,7 @@ FAMILY = Family(
         author="balanis",
         narrow=(
             *narrow(PORT, "dipole.gap"),
+            *narrow(LAYER, "reflector.height"),
             *narrow(STRIP, "dipole.width", "reflector.length", "reflector.width"),
         ),
     ),

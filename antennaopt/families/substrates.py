@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from antennaopt.families.family import Designs
-from antennaopt.families.narrow import STRIP, narrow
+from antennaopt.families.narrow import LAYER, STRIP, narrow
 from antennaopt.families.parameters import Parameter, length, length_left_out, material
 from antennaopt.families.spatial import Board, Measure, Rectangle, Sheet, Slab
 from antennaopt.quantities import format_length
@@ -53,7 +53,10 @@ LINE = (
     length("feed.line_width", "Width of the line.", example='"4.8 mm"'),
     length("feed.line_length", "Length of the line from the patch's edge to the port.", example='"8 mm"'),
 )
-NARROW_ON_SUBSTRATES = narrow(STRIP, "substrate.margin", *(one.name for one in LINE))
+NARROW_ON_SUBSTRATES = (
+    *narrow(LAYER, "substrate.thickness"),
+    *narrow(STRIP, "substrate.margin", *(one.name for one in LINE)),
+)
 
 
 def centred(long: float, wide: float) -> Rectangle:

@@ -13,6 +13,7 @@ from antennaopt.quantities import duration
 from antennaopt.run.planning import (
     Evaluate,
     coarser_plans_for,
+    design_lines,
     first_designs,
     halved_plan,
     levels_of,
@@ -48,6 +49,7 @@ class DryRun:
             cores, of a device.
         levels: Of a search on several lattices: plan, evaluations at most and seconds at most of each.
         measured: Plans of the coarser lattices that are compared at the start, of `fidelity = "auto"`.
+        designs: From `design_lines`.
         kinds: With devices and cores: of each backend its number of workers and what one of them does a second.
         seconds: Of the whole run at `max_steps`; an upper estimate.
     """
@@ -62,6 +64,7 @@ class DryRun:
     kinds: dict[str, tuple[int, float]] = field(default_factory=dict)
     levels: Sequence[tuple[Mapping[str, Any], int, float]] = ()
     measured: Sequence[Mapping[str, Any]] = ()
+    designs: Sequence[str] = ()
 
     def lines(self) -> list[str]:
         """Return the estimate as lines for people."""
@@ -73,6 +76,7 @@ class DryRun:
             f"evaluations  at most {self.evaluations}, {self.workers} at a time",
             *level_lines([one for one, _, _ in self.levels], [count for _, count, _ in self.levels], self._times()),
             *measured_lines(self.measured),
+            *self.designs,
             *self._certificate_lines(),
             *self._speed_lines(),
             f"time         at most {duration(self.seconds)}; "
@@ -127,8 +131,8 @@ def estimate(
     plan = plan_for(experiment)
     genes = experiment.genes
     middle = experiment.design(decode(genes, [0.5] * len(genes)))
+    buildable, refusals = first_designs(experiment)
     if refusal := refusals_of(experiment, [middle])[0]:
-        buildable, _ = first_designs(experiment)
         if not buildable:
             raise ConfigurationError(
                 f"neither the middle of all ranges nor one of the first designs can be built: {refusal}; "
@@ -159,6 +163,7 @@ def estimate(
         cell_steps_per_s=cells / timed[0].step,
         seconds=seconds,
         levels=levels,
+        designs=design_lines(buildable, refusals),
         measured=coarser_plans_for(experiment, plan) if experiment.fidelity and experiment.fidelity.is_measured else (),
         kinds={one.backend: (one.workers, cells / one.step) for one in timed} if len(timed) > 1 else {},
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -194,6 +196,23 @@ def first_designs(experiment: Experiment) -> tuple[list[dict[str, float]], list[
     designs = [experiment.design(decode(experiment.genes, one.genome)) for one in search_of(experiment).ask(DRAWN)]
     refusals = refusals_of(experiment, designs)
     return [one for one, why in zip(designs, refusals, strict=True) if why is None], [why for why in refusals if why]
+
+
+def design_lines(buildable: Sequence[Mapping[str, float]], refusals: Sequence[str]) -> list[str]:
+    """Return a line with the share of the first designs that can be built, and an example of the most frequent reason.
+
+    Args:
+        buildable: From `first_designs`.
+        refusals: The same; no line without any.
+    """
+    if not refusals:
+        return []
+    causes = [re.sub(r"[\d.]+ ?[num]?m?\b", "", one) for one in refusals]  # without the lengths of each design
+    (most, _), *_ = Counter(causes).most_common(1)
+    why = refusals[causes.index(most)]
+    return [
+        f"designs      {len(buildable)} of the first {len(buildable) + len(refusals)} can be built; not where {why}"
+    ]
 
 
 def refusals_of(experiment: Experiment, designs: Sequence[Mapping[str, float]]) -> list[str | None]:

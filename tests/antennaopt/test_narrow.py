@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from config_files import replaced
-from patch_files import EDGE, INSET, PROBE
+from patch_files import EDGE, INSET, PROBE, STUDY
 from test_dielectric_resonator import ROUND, SQUARE
 from test_pixel_patch import PIXELS
 from test_pyramidal_horn_family import HORN
@@ -128,6 +128,24 @@ def test_no_length_is_refused_without_its_name(case):
 
 
 @pytest.mark.parametrize("command", [("validate",), ("simulate",), ("run", "--dry-run"), ("run",)])
+def test_a_substrate_without_cells_is_refused_by_all_commands_alike(call, tmp_path, command):
+    """`validate` took it, and the others refused a port or a sheet between lattice planes, in m."""
+    text = STUDY if command[0] == "run" else PROBE
+    (tmp_path / "p.toml").write_text(replaced(text, 'thickness = "1.6 mm"', 'thickness = "0.001 mm"'))
+    code, out, err = call(command[0], "p.toml", *command[1:])
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: p.toml: antenna.substrate.thickness = 1 um is too small for cells of 2 mm (must be >= 0.2 mm); enlarge "
+        "it or use cells of at most 0.01 mm (solver.cell)\n"
+    )
+
+
+def test_a_range_of_thicknesses_without_cells_is_warned_of():
+    text = replaced(STUDY, 'thickness = "1.6 mm"', 'thickness = { min = "0.001 mm", max = "1.6 mm" }')
+    assert any(one.startswith("antenna.substrate.thickness reaches down to 1 um") for one in loaded(text).warnings)
+
+
+@pytest.mark.parametrize("command", [("validate",), ("simulate",), ("run", "--dry-run"), ("run",)])
 def test_a_length_that_is_always_too_small_is_refused_with_its_file(call, tmp_path, command):
     text, given = SLOT, '"0.7 mm"'
     if command[0] == "run":
@@ -140,6 +158,24 @@ def test_a_length_that_is_always_too_small_is_refused_with_its_file(call, tmp_pa
         f"error: s.toml: antenna.feed.slot_width{span} is too small for cells of 0.8 mm (must be >= 0.8 mm); "
         "enlarge it or use cells of at most 0.7 mm (solver.cell)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ('solver.pml_distance="1 um"', r"solver\.pml_distance = 1 um is less than a cell \(must be >= 2 mm\)"),
+        ('solver.design_frequency="50 GHz"', r"solver\.design_frequency = 50 GHz is far .*>= 2\.8 GHz and <= 12 GHz\)"),
+        ('solver.design_frequency="1 MHz"', r"solver\.design_frequency = 1 MHz is far"),
+    ],
+)
+def test_a_solver_in_space_refuses_what_would_not_do(setting, says):
+    with pytest.raises(ConfigurationError, match=says):
+        loaded(PROBE, setting)
+
+
+@pytest.mark.parametrize("setting", ["solver.pml_distance=2 mm", "solver.design_frequency=12 GHz"])
+def test_it_takes_the_limits_that_it_names(setting):
+    assert planner_of(loaded(PROBE, setting).kind)
 
 
 GENE = '{ min = "0.6 mm", max = "1.8 mm" }'
@@ -213,7 +249,11 @@ def test_a_dry_run_takes_a_design_that_can_be_solved_where_the_middle_cannot():
         timed.extend(batch)
         return [{"steps": options.max_steps, "seconds": 1e-3 * options.max_steps}]
 
-    assert estimate(experiment, evaluate=solve).evaluations > 0
+    found = estimate(experiment, evaluate=solve)
+    assert found.evaluations > 0
+    (line,) = [one for one in found.lines() if one.startswith("designs ")]
+    count = f"{len(designs)} of the first {len(designs) + len(refusals)} can be built"
+    assert line.startswith(f"designs      {count}; not where antenna.feed.slot_width = ")
     assert timed and all(one in designs for one in timed)
 
 

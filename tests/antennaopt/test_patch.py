@@ -309,7 +309,14 @@ def test_a_certificate_halves_cells_between_close_edges(tmp_path, margin):
     assert (older.whole, older.parts) == (True, 1), "runs from before halves are resumed as they were begun"
 
 
-def test_layers_too_close_are_refused_before_solving(call, tmp_path):
-    (tmp_path / "patch.toml").write_text(changed(('"6 mm"', '"0.2 mm"'), ('"2 mm"', '"1 mm"')))
+@pytest.mark.parametrize(
+    ("margin", "cell", "says"),
+    [
+        ("0.2 mm", "1 mm", "solver.pml_distance = 0.2 mm is less than a cell (must be >= 1 mm)"),
+        ("0.3 mm", "0.3 mm", "beyond the Huygens box"),
+    ],
+)
+def test_layers_too_close_are_refused_before_solving(call, tmp_path, margin, cell, says):
+    (tmp_path / "patch.toml").write_text(changed(('"6 mm"', f'"{margin}"'), ('"2 mm"', f'"{cell}"')))
     code, _, err = call("validate", str(tmp_path / "patch.toml"))
-    assert code == 2 and len(err.splitlines()) == 1 and "beyond the Huygens box" in err
+    assert code == 2 and len(err.splitlines()) == 1 and says in err
