@@ -233,10 +233,13 @@ def written_for(csv: Path | None, touchstone: Path | None) -> list[Path]:
 
     Raises:
         StorageError: What was given cannot be written.
+        ConfigurationError: A file has another ending.
     """
     files: list[Path] = []
-    for given in (csv, touchstone):
+    for option, given, kind in (("--csv", csv, "csv"), ("--touchstone", touchstone, "s1p")):
         check_writable(given)
+        if given is not None and given.suffix:
+            _check_ending(option, given, (kind,))
     if csv is not None:
         from antennaopt.report.data_files import patterns_file
 

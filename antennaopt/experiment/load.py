@@ -18,6 +18,9 @@ from antennaopt.families import SPATIAL
 from antennaopt.figures import KINDS, LINEAR, Figure, figure_of, metric_name
 from antennaopt.machine import read_regular
 
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[^.]*?)\s*(?:\.|$)""")
+"""A key of a path, in quotes where it has dots of its own."""
+
 MOST_PARTS = 16
 """Of a dotted key; time and stack that a TOML parser takes grow with its depth, so that limits hold before it."""
 MOST_NESTED = 16
@@ -150,7 +153,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def override(data: dict[str, Any], text: str) -> None:
-    """Apply one `a.b=v` to a table as tomllib reads it; entries of lists are counted from 0.
+    """Apply one `a.b=v` to a table as tomllib reads it; entries of lists are counted from 0, keys may be in quotes.
 
     Args:
         data: Changed in place.
@@ -160,7 +163,7 @@ def override(data: dict[str, Any], text: str) -> None:
         ConfigurationError: Not such a text, or it leads through something that is no table.
     """
     path, sign, value = text.partition("=")
-    keys = [key.strip() for key in path.split(".")]
+    keys = [_unquoted(key) for key in _KEY.findall(f"{path}.")[:-1]]
     if not sign or not all(keys):
         raise ConfigurationError(
             f"--set {text!r} is not of the form a.b=value; write for example --set evolution.population=48"
@@ -187,6 +190,11 @@ def override(data: dict[str, Any], text: str) -> None:
         at[keys[-1]] = _value(value.strip())
     else:
         at[_place(at, keys, text)] = _value(value.strip())
+
+
+def _unquoted(key: str) -> str:
+    """Return a key as TOML reads it: `"patch.length"` is one key."""
+    return key[1:-1] if len(key) > 2 and key[0] == key[-1] and key[0] in "\"'" else key
 
 
 def _place(at: Any, keys: list[str], text: str) -> int:

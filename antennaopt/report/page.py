@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from antennaopt.families import parameter_of
+from antennaopt.families import FAMILIES, SPATIAL, parameter_of
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import (
     DENSITY,
@@ -55,7 +55,22 @@ SAID_TWICE = ("genes",)
 
 def setting_lines(resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (dotted name, value as text) of every setting, in the file's order."""
-    return list(_lines("", {key: one for key, one in resolved.items() if key not in SAID_TWICE}))
+    antenna = resolved["antenna"]
+    family = {**FAMILIES, **SPATIAL}[antenna["family"]]
+    words = {one.name: one.choices for one in family.parameters if one.choices}
+    shown = {key: one for key, one in resolved.items() if key not in SAID_TWICE}
+    return list(_lines("", shown | {"antenna": _worded(antenna, words)}))
+
+
+def _worded(value: Any, words: Mapping[str, Sequence[str]], name: str = "") -> Any:
+    """Return an antenna's entries with words in place of their numbers, as a file has them."""
+    if name in words:
+        if isinstance(value, Mapping):
+            return {**value, "choices": [words[name][round(one)] for one in value["choices"]]}
+        return words[name][round(value)]
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _worded(one, words, f"{name}.{key}" if name else str(key)) for key, one in value.items()}
 
 
 def _lines(prefix: str, value: Any) -> Iterator[tuple[str, str]]:

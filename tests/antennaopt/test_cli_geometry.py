@@ -74,6 +74,19 @@ def test_refused_in_one_line_before_solving(call, tmp_path, command, arguments, 
     assert not any(one[0] == "evaluate" for one in cheap_evaluation.CALLS) and made(tmp_path) == {}
 
 
+@pytest.mark.parametrize(
+    ("option", "file", "ending"),
+    [("csv", "x.xls", "csv"), ("touchstone", "x.s2p", "s1p"), ("touchstone", "a.b", "s1p")],
+)
+@pytest.mark.parametrize("command", ["export", "simulate"])
+def test_tables_with_other_endings_are_refused(call, small_run, tmp_path, command, option, file, ending):
+    shutil.copytree(small_run, tmp_path / "RUN")
+    source = ["RUN"] if command == "export" else ["lens.toml"]
+    code, out, err = call(command, *source, f"--{option}", file)
+    assert (code, out) == (2, "") and f"--{option} {file} has no known ending; use one of .{ending}" in err
+    assert not list(tmp_path.glob(f"{file}*"))
+
+
 @pytest.mark.parametrize("command", ["export", "simulate"])
 def test_help_teaches(call, command):
     code, out, _ = call(command, "--help")

@@ -164,6 +164,8 @@ def test_the_run_and_its_files_tell_the_goals(tmp_path, capsys):
     text = "\n".join(tables.report_lines(done))
     assert "Side lobe            at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in text
     assert all(len(line) <= 80 for line in text.splitlines() if line.startswith(("Side", "Direct", "---")))
+    idle = dataclasses.replace(done, solver_fraction=0.0, stepping_fraction=0.9, cell_steps_per_s=1e9)
+    assert tables.report_lines(idle)[1].endswith("; nothing was solved"), "a resumed run with nothing left"
 
     from antennaopt.cli import main
 

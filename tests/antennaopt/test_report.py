@@ -5,6 +5,7 @@ import html
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import ezdxf
 import pytest
@@ -13,12 +14,15 @@ from waiting import SAFETY_S
 
 from antennaopt import cli
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.experiment import load_experiment
 from antennaopt.report import drawn, explorer, trade_offs
 from antennaopt.report.field_data import write_field_map
-from antennaopt.report.page import report_text, write_report
+from antennaopt.report.page import report_text, setting_lines, write_report
 from antennaopt.report.record import read_run
 from antennaopt.run.ahead import Ahead, Drawer
 from antennaopt.store import load
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 OPTIONS = {"dxf": "--dxf", "csv": "--profile", "s1p": "--touchstone", "cut": "--cut", "ffs": "--ffs"}
 VOID = {"meta", "img", "br", "input"}
@@ -252,6 +256,17 @@ def test_settings_are_written_in_the_units_of_people(tmp_path, blank_figures):
     assert "antennaopt run experiment.toml --set seed=7 --set 'title=\"a b\"' --backend cpu" in words
     versions = json.loads((folder / "manifest.json").read_text())["versions"]
     assert f"versions: numpy {versions['numpy']}" in words
+
+
+@pytest.mark.parametrize("file", ["patch_5g8", "corrugated_horn"])
+def test_settings_that_are_words_are_written_as_words(file):
+    resolved = load_experiment(EXPERIMENTS / f"{file}.toml").resolved()
+    lines = dict(setting_lines(json.loads(json.dumps(resolved))))
+    if file == "patch_5g8":
+        assert lines["antenna.feed.kind"] == "probe" and lines["antenna.substrate.thickness"] == "1.575 mm"
+    else:
+        assert lines["antenna.horn.converter"] == "(one of variable_depth, ring_loaded, variable_width)"
+        assert lines["antenna.horn.chokes"] == "(0 to 1, kind integer)"
 
 
 def explored(text):

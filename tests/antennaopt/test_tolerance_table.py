@@ -8,7 +8,7 @@ import pytest
 from config_files import LENS
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import Experiment, parse_table
+from antennaopt.experiment import Experiment, load_experiment, parse_table
 from antennaopt.experiment.fields import EntryError, Range
 from antennaopt.experiment.tolerance import _refuse_kind
 from antennaopt.families import FAMILIES
@@ -111,6 +111,13 @@ def test_written_back_and_read_again():
     without = experiment.changed(tolerance=None)
     assert without.config_hash != experiment.config_hash
     assert without.config_hash == parse_table(tomllib.loads(LENS)).config_hash
+
+
+@pytest.mark.parametrize("key", ['tolerance.of."lens.radii"', "tolerance . of.'lens.radii'", "tolerance.of.lens.radii"])
+def test_a_change_may_write_a_name_in_quotes_as_a_file_does(tmp_path, key):
+    (tmp_path / "lens.toml").write_text(LENS)
+    found = load_experiment(tmp_path / "lens.toml", [f'{key}={{ sigma = "0.02 mm" }}', f"{key}.correlated=true"])
+    assert found.tolerance == parsed('"lens.radii" = { sigma = "0.02 mm", correlated = true }').tolerance
 
 
 def test_the_lattice_has_room():
