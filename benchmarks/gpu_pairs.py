@@ -315,8 +315,8 @@ def serve() -> None:
     programs: list[Any] = []
     compiled = device.program
 
-    def noted(*text: Any) -> Any:
-        programs.append(compiled(*text))
+    def noted(text: str, place: int = 0) -> Any:
+        programs.append(compiled(text, place))
         return programs[-1]
 
     device.program = noted
