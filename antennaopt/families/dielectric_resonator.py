@@ -15,6 +15,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
+from antennaopt.families.narrow import LAYER, narrow
 from antennaopt.families.parameters import Parameter, choice, length, material
 from antennaopt.families.slot_feed import (
     NARROW_IN_SLOTS,
@@ -32,6 +33,7 @@ from antennaopt.quantities import format_length
 
 CYLINDER, BLOCK = 0, 1
 PIN_FEED, SLOT_FEED = 0, 1
+NARROW = (*NARROW_IN_SLOTS, *narrow(LAYER, "resonator.height", "feed.height"))
 _SOURCE = 8
 """The port takes this part of the pin, from the ground up."""
 
@@ -49,7 +51,7 @@ GROUND = (
 KIND = replace(choice("feed.kind", "How it is fed.", "probe", "slot"), example='"probe"')
 PIN = (
     length("feed.offset", "Distance of the pin from the axis, towards +x.", example='"6 mm"'),
-    length("feed.height", "Height of the pin over the ground; its lowest quarter is the port.", example='"5 mm"'),
+    length("feed.height", "Height of the pin over the ground; its lowest eighth is the port.", example='"5 mm"'),
 )
 
 
@@ -188,7 +190,7 @@ def _variant(body: Sequence[Parameter], feed: Sequence[Parameter]) -> Family:
         parameters=(SHAPE, *body, HEIGHT, *material("resonator"), *GROUND, *feed, RESISTANCE),
         size=_size,
         faults=_faults,
-        spatial=Spatial(board=_board, start=_start, author="balanis", narrow=NARROW_IN_SLOTS),
+        spatial=Spatial(board=_board, start=_start, author="balanis", narrow=NARROW),
         varies_by="feed.kind",
     )
 

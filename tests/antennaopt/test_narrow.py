@@ -127,6 +127,13 @@ def test_no_length_is_refused_without_its_name(case):
             planner_of(short.kind)(short.kind, short.design(), short.design(), short.solver.settings)
 
 
+@pytest.mark.parametrize("case", ["cylinder", "block", "slot"])
+def test_a_resonator_without_cells_is_refused(case):
+    """Both planes were one, so that an antenna without its resonator was solved."""
+    with pytest.raises(ConfigurationError, match=r"^antenna.resonator.height = 1 um is too small for cells of "):
+        loaded(FILES[case], "antenna.resonator.height=0.001 mm")
+
+
 @pytest.mark.parametrize("command", [("validate",), ("simulate",), ("run", "--dry-run"), ("run",)])
 def test_a_substrate_without_cells_is_refused_by_all_commands_alike(call, tmp_path, command):
     """`validate` took it, and the others refused a port or a sheet between lattice planes, in m."""
