@@ -235,7 +235,7 @@ def _check_band(experiment: Experiment) -> None:
     """
     hz, solved = experiment.solver.design_frequency, experiment.solver.frequencies
     least, most = min(solved) / OUTSIDE_THE_BAND, max(solved) * OUTSIDE_THE_BAND
-    if not least * (1.0 - 1e-9) <= hz <= most * (1.0 + 1e-9):
+    if not least * (1.0 - 1e-5) <= hz <= most * (1.0 + 1e-5):  # messages have six digits
         refuse(
             f"solver.design_frequency = {format_frequency(hz)} is far from solver.frequencies (must be >= "
             f"{format_frequency(least)} and <= {format_frequency(most)}): loss tangents hold there, and at other "

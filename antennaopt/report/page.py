@@ -57,7 +57,8 @@ def setting_lines(resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (dotted name, value as text) of every setting, in the file's order."""
     antenna = resolved["antenna"]
     family = {**FAMILIES, **SPATIAL}[antenna["family"]]
-    words = {one.name: one.choices for one in family.parameters if one.choices}
+    every = [one for variant in (family, *family.all_variants) for one in variant.parameters]
+    words = {one.name: one.choices for one in every if one.choices}
     shown = {key: one for key, one in resolved.items() if key not in SAID_TWICE}
     return list(_lines("", shown | {"antenna": _worded(antenna, words)}))
 
@@ -66,8 +67,11 @@ def _worded(value: Any, words: Mapping[str, Sequence[str]], name: str = "") -> A
     """Return an antenna's entries with words in place of their numbers, as a file has them."""
     if name in words:
         if isinstance(value, Mapping):
-            return {**value, "choices": [words[name][round(one)] for one in value["choices"]]}
-        return words[name][round(value)]
+            return {key: _worded(one, words, name) if key == "choices" else one for key, one in value.items()}
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return [_worded(one, words, name) for one in value]
+        known = isinstance(value, int | float) and round(value) in range(len(words[name]))
+        return words[name][round(value)] if known else value
     if not isinstance(value, Mapping):
         return value
     return {key: _worded(one, words, f"{name}.{key}" if name else str(key)) for key, one in value.items()}

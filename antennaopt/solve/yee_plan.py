@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from scipy.constants import speed_of_light
+
 from antennaopt.families import Family, kind
 from antennaopt.families.narrow import edge_cell, shortest_wave, too_narrow
 from antennaopt.families.spatial import Board, Cylinder, Guide, Port
@@ -30,6 +32,8 @@ STRIPS = 40
 """Rectangles along x that a cylinder is made of; their faces fall between lattice planes, where media are averaged."""
 BETWEEN = 3.0
 """Cells between two edges of metal, at least, on a mesh that halves none."""
+ROOM = 2.0
+"""Cells of air between an antenna and its layers that are enough for the box on which the far field is computed."""
 _NEWER = ("between", "parts", "whole")
 _STEEPEST = 0.25
 """Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
@@ -328,6 +332,7 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
     Raises:
         ConfigError: None can be laid out, or the antenna reaches through the Huygens box.
     """
+    enough = ROOM * speed_of_light / max(plan.frequencies) / plan.cells_per_wavelength
     made = layout(
         scene,
         plan.frequencies,
@@ -338,5 +343,13 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         between=plan.between,
         across=plan.between / BETWEEN,
     )
-    check_inside(scene, made)
+    try:
+        check_inside(scene, made)
+    except ConfigError:
+        if plan.margin is None or plan.margin >= enough * (1 - 1e-5):
+            raise
+        raise ConfigError(
+            f"solver.pml_distance = {format_length(plan.margin)} leaves no room for the box around the antenna on which "
+            f"its far field is computed; {format_length(enough)} are enough"
+        ) from None
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pytest
@@ -180,9 +181,33 @@ def test_a_solver_in_space_refuses_what_would_not_do(setting, says):
         loaded(PROBE, setting)
 
 
-@pytest.mark.parametrize("setting", ["solver.pml_distance=2 mm", "solver.design_frequency=12 GHz"])
-def test_it_takes_the_limits_that_it_names(setting):
-    assert planner_of(loaded(PROBE, setting).kind)
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_a_design_frequency_at_the_limit_that_is_named_is_accepted(end):
+    """Messages have six digits, and frequencies more."""
+    band = 'solver.frequencies=["5.7251234567 GHz"]'
+    with pytest.raises(ConfigurationError) as refusal:
+        loaded(PROBE, band, 'solver.design_frequency="50 GHz"')
+    found = re.search(r"must be >= (?P<least>.*) and <= (?P<most>.*)\):", str(refusal.value))
+    assert loaded(PROBE, band, f'solver.design_frequency="{found[end]}"').solver.design_frequency
+
+
+@pytest.mark.parametrize("case", ["probe", "dipole", "cylinder", "horn"])
+@pytest.mark.parametrize("cells", [1.0, 1.3, 1.9])
+def test_the_margin_that_is_named_is_accepted(case, cells):
+    """At least a cell at edges; where the box of the far field needs more, the message says how much is enough."""
+    cell = cell_of(loaded(FILES[case]))
+
+    def laid_out(margin):
+        experiment = loaded(FILES[case], f"solver.pml_distance={margin}")
+        design, family = experiment.design(), experiment.kind
+        planner_of(family)(family, design, design, experiment.solver.settings)
+
+    try:
+        laid_out(f"{1e3 * cells * cell!r} mm")
+    except ConfigError as error:
+        says = str(error)
+        assert says.startswith("solver.pml_distance = "), says
+        laid_out(says.rpartition("; ")[2].removesuffix(" are enough"))
 
 
 GENE = '{ min = "0.6 mm", max = "1.8 mm" }'

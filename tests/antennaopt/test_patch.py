@@ -313,7 +313,7 @@ def test_a_certificate_halves_cells_between_close_edges(tmp_path, margin):
     ("margin", "cell", "says"),
     [
         ("0.2 mm", "1 mm", "solver.pml_distance = 0.2 mm is less than a cell (must be >= 1 mm)"),
-        ("0.3 mm", "0.3 mm", "beyond the Huygens box"),
+        ("0.3 mm", "0.3 mm", "solver.pml_distance = 0.3 mm leaves no room for the box around the antenna"),
     ],
 )
 def test_layers_too_close_are_refused_before_solving(call, tmp_path, margin, cell, says):
