@@ -32,7 +32,7 @@ class Sent:
     computed: dict[str, Any] = field(default_factory=dict)
 
     def without_cuts(self) -> Sent:
-        """Return the batch as those know it who have forgotten its cuts, which take most of its memory."""
+        """Return the batch without its cuts, which take most of its memory."""
         none = np.empty((len(self.planes[0]), 0, 0), np.complex64)
         return replace(self, planes=(none, none), computed={})
 

@@ -24,8 +24,8 @@ STRIP = 0.15
 PORT = 0.1
 """Cells across a gap that a port fills, which has two."""
 LAYER = 0.1
-"""Cells across a layer of dielectric or air between parallel planes, which has four. Thinner ones make the lattice
-along z many times as large, and below a thousandth both planes are one."""
+"""Cells across a layer of dielectric or air between parallel planes, which has three or four. Thinner ones make the
+lattice along z many times as large, and below a thousandth both planes are one."""
 ACROSS_GUIDE = 0.2
 """Cells across a guide, which has four."""
 _SLACK = 1e-5

@@ -349,7 +349,7 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         if plan.margin is None or plan.margin >= enough * (1 - 1e-5):
             raise
         raise ConfigError(
-            f"solver.pml_distance = {format_length(plan.margin)} leaves no room for the box around the antenna on which "
-            f"its far field is computed; {format_length(enough)} are enough"
+            f"solver.pml_distance = {format_length(plan.margin)} leaves no room for the box around the antenna on "
+            f"which its far field is computed; {format_length(enough)} are enough"
         ) from None
     return made

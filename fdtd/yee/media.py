@@ -7,7 +7,7 @@ then keep the second order wherever they fall.
 A tube's walls are the faces between cells inside and cells outside: closed wherever they run.
 
 Metal is on an edge whose middle lies in a block of metal, or whose middle and both ends lie on sheets of one plane. A
-sheet acts as if it ended beyond its outermost lattice line, by about a third of a cell, since fields at its edge are
+sheet acts as if it ended beyond its outermost lattice line, by a quarter of a cell or more, since fields at its edge are
 singular; `fdtd.yee.mesh` places the lines accordingly.
 
 References:

@@ -1,7 +1,8 @@
 """The lattice of a scene: planes on what is flat, lines around the edges of sheets, cells that grow in between.
 
 The field at the edge of a thin sheet is singular: a sheet on a lattice acts as if it ended beyond its outermost line,
-by about a third of a cell (`fdtd.yee.edges.reach`). The two lines around an edge stand so that it acts where it is.
+by a quarter of a cell or more, with its height (`fdtd.yee.edges.reach`). The two lines around an edge stand so that it
+acts where it is.
 
 References:
     Rennings, Otto & Waldow, openEMS mesh rules ("thirds rule"); Esselle, Okoniewski & Stuchly, IEEE MTT 47 (1999) 2051
@@ -379,7 +380,11 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
 
 
 def _height(scene: Scene, upright: np.ndarray, z: float) -> float:
-    """Return the mean height of the cells above and below a sheet, m, by their charges: the densest media there."""
+    """Return the mean height of the cells above and below a sheet, m, by their charges.
+
+    Media count wherever they are along x and y, the densest of a layer: where they do not reach an edge, it is off by a
+    few hundredths of a cell.
+    """
     at = int(np.abs(upright - z).argmin())
     ends = upright[max(at - 1, 0) : at + 2]
     media = [(one.z, one.material.permittivity) for one in scene.blocks if one.material is not None]

@@ -69,7 +69,7 @@ def test_large_generations_begin_and_end_with_short_batches(population, devices,
 
 
 def test_smaller_generations_begin_and_end_with_one_wave_of_many_parts():
-    """1,054 lenses by fifteens take 3 % less time on an H200 than as four equal batches (decision record 0048)."""
+    """Nearly so cut, 1,054 lenses take 3 % less time on an H200 than as four equal batches (decision record 0048)."""
     sizes = [len(batch) for batch in cut_into_waves(jobs(1054), 1, wave=120, most=4000, at_once=15)]
     assert sizes == [120, 285, 270, 270, 109]
     sizes = [len(batch) for batch in cut_into_waves(jobs(2112), 1, wave=120, most=4000, at_once=15)]

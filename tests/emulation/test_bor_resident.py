@@ -56,7 +56,6 @@ def test_antennas_with_metal(columns: tuple[int, int]) -> None:
         np.testing.assert_array_equal(found.contour, expected.contour)
 
 
-@pytest.mark.slow
 def test_sixteen_warps_have_the_bits_of_one_step() -> None:
     """The shape of narrow lattices without metal, two antennas together and each alone; eight warps where there is."""
     made = random_problem(seed=5, order=1, batch=2, steps=40, shape=(40, 47))

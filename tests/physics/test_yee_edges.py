@@ -2,7 +2,7 @@
 
 Close to an edge fields are static. On a uniform lattice of cells a wide and b high a half plane acts as if it ended
 sqrt(a^2 + b^2) / 4 beyond its last line (decision record 0044). Measured from the symbol of the difference equation,
-factored in numbers: within 2e-8 a. Cells that grow by up to g away from an edge add 0.1 (g - 1) a.
+factored in numbers: within 4e-8 a. Cells that grow by up to g away from an edge add 0.1 (g - 1) a.
 
 Strips over a ground on lattices of `layout` then have their capacitance, by Hammerstad and Jensen's formula (0.01 %),
 as if their edges were at most 0.021 a from their places, on cells 0.25 to 2 times as high as wide. With lines a third
