@@ -7,8 +7,8 @@ then keep the second order wherever they fall.
 A tube's walls are the faces between cells inside and cells outside: closed wherever they run.
 
 Metal is on an edge whose middle lies in a block of metal, or whose middle and both ends lie on sheets of one plane. A
-sheet acts as if it ended beyond its outermost lattice line, by a quarter of a cell or more, since fields at its edge are
-singular; `fdtd.yee.mesh` places the lines accordingly.
+sheet acts as if it ended beyond its outermost lattice line, by a quarter of a cell or more, since fields at its edge
+are singular; `fdtd.yee.mesh` places the lines accordingly.
 
 References:
     Taflove & Hagness, 3rd ed., sec. 3.6.7; Hwang & Cangellaris, IEEE Microw. Wirel. Compon. Lett. 11 (2001) 158
