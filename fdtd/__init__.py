@@ -32,11 +32,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fdtd.axisymmetric.grid import AxisymmetricGrid
-    from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+    from fdtd.axisymmetric.layout import Extent, Layout, lay_out
     from fdtd.axisymmetric.media import Media
     from fdtd.axisymmetric.monitors import Snapshots
     from fdtd.axisymmetric.problem import Problem, Records
     from fdtd.axisymmetric.scene import Dielectric, Rim, Scene, box, capped_cylinder, cone_shell, polar_profile
+    from fdtd.axisymmetric.settings import Settings
     from fdtd.axisymmetric.simulation import Hooks, Keep, fill, pose, solve
     from fdtd.axisymmetric.solutions import Solution
     from fdtd.backends import BACKENDS
@@ -47,11 +48,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "axisymmetric.grid": ("AxisymmetricGrid",),
-    "axisymmetric.layout": ("Extent", "Layout", "Settings", "lay_out"),
+    "axisymmetric.layout": ("Extent", "Layout", "lay_out"),
     "axisymmetric.media": ("Media",),
     "axisymmetric.monitors": ("Snapshots",),
     "axisymmetric.problem": ("Problem", "Records"),
     "axisymmetric.scene": ("Dielectric", "Rim", "Scene", "box", "capped_cylinder", "cone_shell", "polar_profile"),
+    "axisymmetric.settings": ("Settings",),
     "axisymmetric.simulation": ("Hooks", "Keep", "fill", "pose", "solve"),
     "axisymmetric.solutions": ("Solution",),
     "backends": ("BACKENDS",),

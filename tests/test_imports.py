@@ -30,7 +30,7 @@ RANKS = {
     "fdtd": (
         ("errors", "arrays", "cache_folder", "side_by_side"),
         ("stencils",),
-        ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.wedges", "yee.grid"),
+        ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.settings", "axisymmetric.wedges", "yee.grid"),
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),
         ("yee.media", "yee.layers", "yee.stairs", "yee.symmetry", "yee.edges"),

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import FieldMap
 from fdtd.axisymmetric.problem import Problem
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.cpml import RadialLayer
 from fdtd.errors import ConfigError

@@ -14,8 +14,9 @@ from antennaopt.families.sections import lowest_within
 from antennaopt.families.walls import has_thin_part, too_thin
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from antennaopt.solve.planes import not_measured, planes_of
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.axisymmetric.modes import ModePlane
+from fdtd.axisymmetric.settings import Settings
 from fdtd.errors import ConfigError
 
 _SLACK = 1e-6  # cells

@@ -9,7 +9,8 @@ from antennaopt.solve.cuts import amplitudes, directivity_dbi, fault_of_cuts, pa
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.outcome import Outcome, result_object
 from antennaopt.solve.plan import plan
-from fdtd.axisymmetric.layout import Extent, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.settings import Settings
 from fdtd.farfield.cuts import Cuts
 
 SOLVER = {"frequencies": [28e9, 32e9], "design_frequency": 30e9, "courant_fraction": 0.98, "pml_cells": 8}

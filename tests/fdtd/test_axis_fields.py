@@ -17,7 +17,8 @@ import pytest
 from scipy.special import jnp_zeros, jv, jvp
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import Keep, solve
 
 RADIUS = 3.6e-3

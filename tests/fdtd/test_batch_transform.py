@@ -13,9 +13,10 @@ import pytest
 from antennaopt.families import FAMILIES, stack
 from fdtd import backends
 from fdtd.arrays import product, quotient
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.axisymmetric.ports import GuideMode
 from fdtd.axisymmetric.problem import Problem, Records
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import Keep, field_map_of, fill, pose
 from fdtd.axisymmetric.solutions import solutions
 from fdtd.backends import cpu

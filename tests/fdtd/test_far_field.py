@@ -23,10 +23,11 @@ import pytest
 
 from antennaopt.families import FAMILIES, stack
 from fdtd.axisymmetric.grid import AxisymmetricGrid, courant_limit
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import HuygensContour, Sampling
 from fdtd.axisymmetric.problem import ModalSource, Problem
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import Solution, solve
 from fdtd.backends import cpu
 from fdtd.cpml import AxialLayer, RadialLayer

@@ -12,8 +12,9 @@ import pytest
 from scipy.constants import speed_of_light
 
 from fdtd.axisymmetric.grid import courant_limit
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, check_bodies, choose_cell, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, check_bodies, choose_cell, lay_out
 from fdtd.axisymmetric.scene import Dielectric, Scene, capped_cylinder
+from fdtd.axisymmetric.settings import Settings
 from fdtd.errors import ConfigError
 
 BAND = (28.5e9, 30e9, 31.5e9)

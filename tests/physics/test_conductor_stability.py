@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.backends import cpu
 

@@ -31,7 +31,8 @@ import pytest
 from scipy.constants import speed_of_light
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import Keep, Solution, solve
 from fdtd.farfield import directivity
 

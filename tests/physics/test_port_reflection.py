@@ -29,10 +29,11 @@ import pytest
 
 from antennaopt.experiment import load_experiment
 from antennaopt.solve.plan import plan
-from fdtd.axisymmetric.layout import Extent, Layout, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, lay_out
 from fdtd.axisymmetric.ports import GuideMode, Port
 from fdtd.axisymmetric.problem import Problem
 from fdtd.axisymmetric.scene import LevelSet, Scene, box
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import Keep, fill, pose, solve
 from fdtd.backends import cpu
 

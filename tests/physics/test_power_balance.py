@@ -31,7 +31,8 @@ import pytest
 
 from antennaopt.families import FAMILIES, stack
 from fdtd.axisymmetric import simulation
-from fdtd.axisymmetric.layout import Extent, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, lay_out
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import Solution, solve
 
 CELL = 0.4e-3

@@ -29,11 +29,12 @@ import numpy as np
 import pytest
 
 from antennaopt.families import FAMILIES, stack
-from fdtd.axisymmetric.layout import Extent, Settings, lay_out
+from fdtd.axisymmetric.layout import Extent, lay_out
 from fdtd.axisymmetric.media import Media
 from fdtd.axisymmetric.monitors import PortMonitor
 from fdtd.axisymmetric.problem import Problem
 from fdtd.axisymmetric.scene import Dielectric
+from fdtd.axisymmetric.settings import Settings
 from fdtd.axisymmetric.simulation import fill, pose
 from fdtd.backends import cpu
 
