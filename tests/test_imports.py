@@ -29,7 +29,7 @@ PACKAGES = ("fdtd", "antennaopt")
 RANKS = {
     "fdtd": (
         ("errors", "arrays", "cache_folder", "side_by_side"),
-        ("stencils",),
+        ("stencils", "checks"),
         ("axisymmetric.grid", "axisymmetric.polygons", "axisymmetric.settings", "axisymmetric.wedges", "yee.grid"),
         ("axisymmetric.scene", "cpml", "waveforms", "yee.scene", "yee.lines", "yee.ringing"),
         ("axisymmetric.media", "axisymmetric.conductors", "axisymmetric.monitors"),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
+
+from fdtd.checks import check_count, checked_frequencies
+from fdtd.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,3 +46,10 @@ class Settings:
     surfaces: str = "full"
     pulse: str = "full"
     time_step: str = "standard"
+
+    def __post_init__(self) -> None:
+        checked_frequencies(self.frequencies)
+        if not isinstance(self.decay_db, Real) or not 0 < float(self.decay_db) < math.inf:
+            raise ConfigError(f"decay_db = {self.decay_db!r} is not allowed (needs > 0 and finite: below the peak)")
+        for name in ("max_steps", "exact_steps"):
+            check_count(name, getattr(self, name))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral
 
 import numpy as np
 
-from fdtd.backends import YEE_BACKENDS, step_batch
+from fdtd.backends import step_batch
+from fdtd.checks import check_stop, checked_frequencies
 from fdtd.errors import ConfigError
 from fdtd.waveforms import short_pulse_for
 from fdtd.yee.grid import Grid
@@ -16,11 +19,12 @@ from fdtd.yee.layers import Absorber
 from fdtd.yee.media import fill
 from fdtd.yee.microstrip import LinePort, drive, line_on_lattice, of_port
 from fdtd.yee.problem import Problem, Sampling
-from fdtd.yee.scene import Scene
+from fdtd.yee.scene import Scene, check_faces
 from fdtd.yee.simulation import Stepper
 
 _LOOK = 200  # steps between looks at the energy
 _PERIODS = 200  # of the lowest frequency, at most
+_LEAST = 5  # frequencies that the phase constant is fitted over
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,25 +74,35 @@ def solve_circuit(
             port have infinite ends there.
         grid: Its lattice.
         ports: One a line.
-        frequencies: Hz, (F,), at least 5 over the band, as the phase constant is fitted over them.
+        frequencies: Hz, (F,), in any order; at least 5 different ones over the band, as the phase constant is fitted
+            over them.
         driven: Which port has the source.
-        decay_db: Stop once the energy has fallen to this, dB of its largest.
-        max_steps: Step limit; default is 200 periods of the lowest frequency.
+        decay_db: Stop once the energy has fallen to this, dB of its largest; below 0.
+        max_steps: Step limit, from 1; default is 200 periods of the lowest frequency.
         stepper: Backend and precision; default is the CPU in float32. Nothing is extrapolated.
 
     Raises:
-        ConfigError: The scene has a port of its own, a port does not fit lattice or scene, or the fields diverge.
+        ConfigError: The scene has a port of its own, a port does not fit lattice or scene, two ports stand in one line
+            the same way, `driven` is no port, frequencies or limits are not as above, faces of scene and lattice
+            differ, several devices are to share the lattice, or the fields diverge.
     """
     stepper = stepper or Stepper()
-    wanted = np.asarray(frequencies, dtype=float)
-    if stepper.backend not in YEE_BACKENDS:
-        raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
+    wanted = checked_frequencies(frequencies, grid.dt)
+    check_stop(decay_db, max_steps)
+    check_faces(scene, grid)
     if scene.port is not None:
         raise ConfigError(f"scene.port is a {type(scene.port).__name__}, and a circuit has line ports; leave it out")
-    if wanted.ndim != 1 or len(wanted) < 5:
-        raise ConfigError(f"frequencies are {wanted.size} (need 5 or more): the phase constant is fitted over them")
-    if not 0 <= driven < len(ports):
-        raise ConfigError(f"driven = {driven} is no port (there are {len(ports)}, from 0)")
+    if (different := len(np.unique(wanted))) < _LEAST:
+        raise ConfigError(
+            f"different frequencies are {different} (need {_LEAST} or more): the phase constant is fitted over them"
+        )
+    if not isinstance(driven, Integral) or not 0 <= driven < len(ports):
+        raise ConfigError(f"driven = {driven!r} is no port (there are {len(ports)}, from 0)")
+    if stepper.devices > 1:
+        raise ConfigError(f"devices = {stepper.devices} is not allowed for a circuit (needs 1); leave it out")
+    for (one, first), (other, second) in combinations(enumerate(ports), 2):
+        if first.shares_line(second):
+            raise ConfigError(f"ports {one} and {other} stand in the same line and the same way; leave one out")
     media = fill(scene, grid)
     lines = [line_on_lattice(port, grid, media) for port in ports]
     waveform = short_pulse_for(wanted, 0.0).samples(grid.dt)

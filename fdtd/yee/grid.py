@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from scipy.constants import speed_of_light
@@ -62,6 +63,10 @@ class Grid:
         for name in ("magnetic", "mirrors"):
             if unknown := [face for face in getattr(self, name) if face not in FACES]:
                 raise ConfigError(f"{name} = {unknown[0]!r} is not a face (allowed: {', '.join(FACES)})")
+        if len(self.layers) != len(FACES) or not all(isinstance(cells, Integral) for cells in self.layers):
+            raise ConfigError(
+                f"layers = {self.layers} is not allowed (needs six whole numbers, of {', '.join(FACES)}); 0 is a wall"
+            )
         for face, cells in zip(FACES, self.layers, strict=True):
             if cells < 0 or cells == 1:
                 raise ConfigError(f"layers = {cells} cells on face {face} is not allowed (needs 0 or at least 2)")

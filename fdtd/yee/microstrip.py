@@ -51,7 +51,7 @@ class LinePort:
         source: Place along the line of the current, a plane of the lattice.
         planes: Three places beyond it, equally far apart, planes of the lattice: a tenth to a fifth of the line's
             wavelength apart, and a few heights of the strip from the source and from where the line ends.
-        reference: Place along the line to which S is referred.
+        reference: Place along the line to which S is referred, between the layers.
     """
 
     axis: str
@@ -65,6 +65,9 @@ class LinePort:
     def __post_init__(self) -> None:
         if self.axis not in ("x", "y") or self.into not in (1, -1):
             raise ConfigError(f'port.axis = "{self.axis}", into = {self.into} are not allowed (need x or y, 1 or -1)')
+        for name in ("strip", "z", "source", "planes", "reference"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ConfigError(f"port.{name} = {getattr(self, name)} m is not finite")
         for name in ("strip", "z"):
             low, high = getattr(self, name)
             if not high > low:
@@ -77,6 +80,15 @@ class LinePort:
             )
         if abs(steps[1] - steps[2]) > 1e-3 * steps[1]:
             raise ConfigError(f"port.planes are {steps[1]:g} and {steps[2]:g} m apart; make the distances equal")
+
+    def shares_line(self, other: LinePort) -> bool:
+        """Return whether another port is in the same strip and looks the same way, so that its line cannot run on."""
+        same = self.axis == other.axis and self.into == other.into
+        overlap = (
+            max(first[0], second[0]) < min(first[1], second[1])
+            for first, second in ((self.strip, other.strip), (self.z, other.z))
+        )
+        return same and all(overlap)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -197,6 +209,12 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
     for at, place in zip(places, (port.source, *port.planes), strict=True):
         if not first <= at <= grid.counts[along] - last:
             raise ConfigError(f"port at {port.axis} = {place:g} m is in an absorbing layer; move it in front of it")
+    low, high = (float(grid.planes[along][at]) for at in (first, grid.counts[along] - last))
+    if not low <= port.reference <= high:
+        raise ConfigError(
+            f"port.reference = {port.reference:g} m is not between the lattice's ends or layers ({low:g} to {high:g} m "
+            f"along {port.axis}); move it"
+        )
     for at in range(min(places), max(places) + 1):  # what stands between two planes spoils the waves as well
         _check_line(port, media.metal, (ground, strip), lines, at)
     _check_substrate(port, media, (ground, strip), lines, (min(places), max(places)))

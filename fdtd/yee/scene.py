@@ -10,7 +10,7 @@ import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
-from fdtd.yee.grid import FACES
+from fdtd.yee.grid import FACES, Grid
 
 Interval = tuple[float, float]
 _FAR = 1e6  # m, in place of infinity
@@ -236,6 +236,23 @@ class Scene:
             raise ConfigError("mirror_faces with a LumpedPort are not allowed (needs a GuidePort); leave them out")
         if isinstance(self.port, GuidePort) and "z-" not in self.open_faces:
             raise ConfigError("open_faces has no z-, where the guide of port ends in the layer; add it")
+
+
+def check_faces(scene: Scene, grid: Grid) -> None:
+    """Check that a scene's faces are those of the lattice that it is solved on.
+
+    Raises:
+        ConfigError: A face is of another kind.
+    """
+    kinds = ("an absorbing layer", "a magnetic wall", "a mirror", "a wall")
+    for face, cells in zip(FACES, grid.layers, strict=True):
+        said = face in scene.open_faces, face in scene.magnetic_faces, face in scene.mirror_faces, True
+        built = cells > 0, face in grid.magnetic, face in grid.mirrors, True
+        if said != built:
+            raise ConfigError(
+                f"face {face} is {kinds[said.index(True)]} in the scene and {kinds[built.index(True)]} in the grid; "
+                "make scene.open_faces, magnetic_faces and mirror_faces those of grid.layers, magnetic and mirrors"
+            )
 
 
 def te10_cutoff(width: float) -> float:

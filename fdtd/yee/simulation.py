@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from fdtd.backends import YEE_BACKENDS, gathering, step_batch
+from fdtd.checks import check_stop, checked_frequencies
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
 from fdtd.waveforms import GaussianPulse, Pulse
@@ -23,7 +25,7 @@ from fdtd.yee.mesh import check_inside, huygens_box
 from fdtd.yee.ports import Feed, port_columns
 from fdtd.yee.problem import Look, Problem, Records, Sampling
 from fdtd.yee.ringing import continued, ringing_rates
-from fdtd.yee.scene import GuidePort, LumpedPort, Scene
+from fdtd.yee.scene import GuidePort, LumpedPort, Scene, check_faces
 from fdtd.yee.spectrum import FITTED
 from fdtd.yee.sphere import Directions, directions_of, sphere_order
 from fdtd.yee.surface import Far, Gatherer, Surface
@@ -53,6 +55,16 @@ class Stepper:
     precision: str = "float32"
     extrapolate: bool = True
     devices: int = 1
+
+    def __post_init__(self) -> None:
+        if self.backend not in YEE_BACKENDS:
+            raise ConfigError(f"backend = {self.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
+        if self.precision not in (known := ("float32", "float64")):
+            raise ConfigError(f"precision = {self.precision!r} is unknown (allowed: {', '.join(known)})")
+        if not isinstance(self.devices, Integral) or self.devices < 1 or (self.devices > 1 and self.backend != "cuda"):
+            raise ConfigError(
+                f"devices = {self.devices} is not allowed with backend {self.backend} (needs 1, or more with cuda)"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,15 +169,16 @@ def solve(
         scene: What stands in space, with a port.
         grid: Its lattice, as `layout` makes it.
         frequencies: Hz, (F,). S11 at further frequencies costs nothing: see `Solution.reflection`.
-        decay_db: Stop once the energy has fallen to this, dB of its largest.
-        max_steps: Step limit; default is 400 periods of the lowest frequency.
+        decay_db: Stop once the energy has fallen to this, dB of its largest; below 0.
+        max_steps: Step limit, from 1; default is 400 periods of the lowest frequency.
         theta_deg: Angles of the cuts, negative ones on the far side; default is -180 to 180 in steps of 2.
         stepper: Backend and precision; default is the CPU in float32.
         progress: Called at every look at the energy.
 
     Raises:
         ConfigError: There is no port, it touches no metal, its mode is not alone in the guide, a sheet lies between
-            lattice planes, or the scene reaches through the Huygens box.
+            lattice planes, the scene reaches through the Huygens box, faces of scene and lattice differ, or frequencies
+            or limits are not as above.
     """
     return solve_batch(
         [scene],
@@ -208,13 +221,8 @@ def solve_batch(
         ConfigError: See `solve`.
     """
     stepper = stepper or Stepper()
-    wanted = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    if stepper.backend not in YEE_BACKENDS:
-        raise ConfigError(f"backend = {stepper.backend!r} is unknown (allowed: {', '.join(YEE_BACKENDS)})")
-    if stepper.devices < 1 or (stepper.devices > 1 and stepper.backend != "cuda"):
-        raise ConfigError(
-            f"devices = {stepper.devices} is not allowed with backend {stepper.backend} (needs 1, or more with cuda)"
-        )
+    wanted = checked_frequencies(frequencies)
+    check_stop(decay_db, max_steps)
     spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
     with _timed(spent, "rasterise"):
@@ -259,6 +267,8 @@ class _Ready:
         scene, grid = placed
         if scene.port is None:
             raise ConfigError("scene.port is missing; give the scene a LumpedPort or a GuidePort")
+        checked_frequencies(frequencies, grid.dt)
+        check_faces(scene, grid)
         check_inside(scene, grid)
         media = fill(scene, grid)
         port = _ON_LATTICE[type(scene.port)](scene.port, grid, media)

@@ -104,6 +104,11 @@ def test_shape_override() -> None:
         ({"frequencies": (24.0e9, 30e9)}, "cutoff"),
         ({"shape": (40, 400), "cell": 0.3e-3}, r"grid = \[40, 400\] is too small \(needs >= \[\d+, \d+\]\)"),
         ({"shape": (400, 40), "cell": 0.3e-3}, r"grid = \[400, 40\] is too small"),
+        ({"frequencies": (30e9, float("nan"))}, r"frequencies\[1\] = nan Hz is not allowed \(needs > 0 and finite\)"),
+        ({"frequencies": ("30 GHz",)}, r"frequencies = \('30 GHz',\) are no list of numbers; give each in Hz"),
+        ({"decay_db": -60.0}, r"decay_db = -60\.0 is not allowed \(needs > 0"),
+        ({"max_steps": 0}, r"max_steps = 0 is not allowed \(needs a whole number from 1, or None\)"),
+        ({"exact_steps": 10.5}, r"exact_steps = 10\.5 is not allowed"),
     ],
 )
 def test_refused(changes: dict[str, Any], message: str) -> None:
