@@ -19,7 +19,7 @@ from antennaopt.cli.geometry import (
     write_antenna,
 )
 from antennaopt.cli.options import check_writable, completed_from, quiet_option, warn
-from antennaopt.cli.outputs import data_files, written_for
+from antennaopt.cli.outputs import check_endings, data_files, written_for
 from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
 
@@ -81,6 +81,7 @@ def export(
         )
     refuse_of_revolution(antenna, {"sph": wishes.far_field.files.get("sph"), **wishes.scripts.files})
     check_writable(*wishes.others(), *wishes.geometry.written_for(antenna), inputs=[source])
+    check_endings(wishes.csv, wishes.touchstone)
     written = wishes.write_results(known, antenna) if known is not None else []
     written += [*wishes.geometry.write(antenna), *wishes.scripts.write(antenna, plan)]
     if not quiet:

@@ -120,6 +120,7 @@ class Outputs:
         }  # fmt: skip
         refuse_of_revolution(antenna, of_revolution)
         check_writable(*self._of_results(json_file), *self.geometry.written_for(antenna), inputs=[source])
+        check_endings(self.csv, self.touchstone)
 
     def _of_results(self, json_file: str | None) -> list[Path | str | None]:
         results = (json_file, self.plot, self.animate, self.fields, *written_for(self.csv, self.touchstone))
@@ -233,13 +234,10 @@ def written_for(csv: Path | None, touchstone: Path | None) -> list[Path]:
 
     Raises:
         StorageError: What was given cannot be written.
-        ConfigurationError: A file has another ending.
     """
     files: list[Path] = []
-    for option, given, kind in (("--csv", csv, "csv"), ("--touchstone", touchstone, "s1p")):
+    for given in (csv, touchstone):
         check_writable(given)
-        if given is not None and given.suffix:
-            _check_ending(option, given, (kind,))
     if csv is not None:
         from antennaopt.report.data_files import patterns_file
 
@@ -249,6 +247,17 @@ def written_for(csv: Path | None, touchstone: Path | None) -> list[Path]:
 
         files.append(touchstone_file(touchstone))
     return files
+
+
+def check_endings(csv: Path | None, touchstone: Path | None) -> None:
+    """Refuse the files of `--csv` and `--touchstone` that have another ending; one without gets it, or needs none.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    for option, given, kind in (("--csv", csv, "csv"), ("--touchstone", touchstone, "s1p")):
+        if given is not None and given.suffix:
+            _check_ending(option, given, (kind,))
 
 
 def _check_ending(option: str, path: Path, kinds: tuple[str, ...]) -> None:
