@@ -70,8 +70,9 @@ def _worded(value: Any, words: Mapping[str, Sequence[str]], name: str = "") -> A
             return {key: _worded(one, words, name) if key == "choices" else one for key, one in value.items()}
         if isinstance(value, Sequence) and not isinstance(value, str):
             return [_worded(one, words, name) for one in value]
-        known = isinstance(value, int | float) and round(value) in range(len(words[name]))
-        return words[name][round(value)] if known else value
+        if isinstance(value, int | float) and round(value) in range(len(words[name])):
+            return words[name][round(value)]
+        return value
     if not isinstance(value, Mapping):
         return value
     return {key: _worded(one, words, f"{name}.{key}" if name else str(key)) for key, one in value.items()}
