@@ -112,10 +112,10 @@ def report_lines(summary: RunSummary) -> list[str]:
     share = "nothing was solved"
     if summary.solver_fraction > 0:
         share = f"{summary.solver_fraction:.0%} of the workers' time was solving"
-    if summary.solver_fraction > 0 and summary.stepping_fraction is not None:
-        share += f", {summary.stepping_fraction:.0%} stepping"
-    if summary.solver_fraction > 0 and summary.cell_steps_per_s:
-        share += f" at {rate_text(summary.cell_steps_per_s)} a worker"
+        if summary.stepping_fraction is not None:
+            share += f", {summary.stepping_fraction:.0%} stepping"
+        if summary.cell_steps_per_s:
+            share += f" at {rate_text(summary.cell_steps_per_s)} a worker"
     generations = f"{summary.generations} generation{'' if summary.generations == 1 else 's'}"
     lines = [f"stopped: {summary.reason}", f"{generations}, {antennas_line(summary)}; {share}"]
     lines += account_lines(summary.levels)

@@ -332,7 +332,6 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
     Raises:
         ConfigError: None can be laid out, or the antenna reaches through the Huygens box.
     """
-    enough = ROOM * speed_of_light / max(plan.frequencies) / plan.cells_per_wavelength
     made = layout(
         scene,
         plan.frequencies,
@@ -346,6 +345,7 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
     try:
         check_inside(scene, made)
     except ConfigError:
+        enough = ROOM * speed_of_light / max(plan.frequencies) / plan.cells_per_wavelength
         if plan.margin is None or plan.margin >= enough * (1 - 1e-5):
             raise
         raise ConfigError(

@@ -116,7 +116,7 @@ class Shuffling(Pool):
 def test_no_order_of_arrival_changes_a_bit(tmp_path, monkeypatch, aim):
     """Against a farm that never asks for copies of its own accord, so that each round is sent when the last is over.
 
-    Of that farm nobody knows what came together, so that every outcome is taken in for itself.
+    That farm does not tell which outcomes came together, so each is taken in alone.
     """
 
     class Unasked(SerialFarm):

@@ -69,7 +69,7 @@ def lattice_capacitance(grid: yee.Grid, metal: np.ndarray) -> float:
 @pytest.mark.parametrize("across", [2 / 3, 1.0, 4 / 3, 2.0, 8 / 3])
 @pytest.mark.parametrize("cell", [0.5e-3, 1e-3])
 def test_a_strip_has_its_capacitance(cell: float, across: float, measured: Callable[..., float]) -> None:
-    """In 2 to 9 cells above the ground; what is wrong with it is said as a distance of each edge."""
+    """With 2 to 9 cells above the ground; the error is given as a distance of each edge from its place."""
     scene = yee.Scene(
         sheets=(yee.Sheet(z=HEIGHT, x=(-WIDTH / 2, WIDTH / 2), y=(-0.1, 0.1)),),
         blocks=(yee.Block(x=(-0.1, 0.1), y=(-0.1, 0.1), z=(0.0, HEIGHT), material=yee.Dielectric(permittivity=1.0)),),
