@@ -161,6 +161,10 @@ def format_quantity(value: float, dimension: Dimension, *, digits: int = 6) -> s
     return f"{value / float(dimension.units[unit]):.{digits}g} {unit}"
 
 
+ROUNDED = 1e-5
+"""Relative room of a limit that a message names: it has six digits there, and is accepted as it is written."""
+
+
 def format_length(value: float) -> str:
     """Write a length in metres with a unit, `3.6 mm`."""
     return format_quantity(value, LENGTH)

@@ -13,7 +13,7 @@ from antennaopt.experiment.spatial import check_narrow, check_spatial, narrow_wa
 from antennaopt.families import FAMILIES, SHARED
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.families.walls import too_thin
-from antennaopt.quantities import format_frequency, format_length
+from antennaopt.quantities import ROUNDED, format_frequency, format_length
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -235,7 +235,7 @@ def _check_band(experiment: Experiment) -> None:
     """
     hz, solved = experiment.solver.design_frequency, experiment.solver.frequencies
     least, most = min(solved) / OUTSIDE_THE_BAND, max(solved) * OUTSIDE_THE_BAND
-    if not least * (1.0 - 1e-5) <= hz <= most * (1.0 + 1e-5):  # messages have six digits
+    if not least * (1.0 - ROUNDED) <= hz <= most * (1.0 + ROUNDED):
         refuse(
             f"solver.design_frequency = {format_frequency(hz)} is far from solver.frequencies (must be >= "
             f"{format_frequency(least)} and <= {format_frequency(most)}): loss tangents hold there, and at other "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from antennaopt.experiment.fields import refuse
 from antennaopt.families.narrow import TooNarrow, edge_cell, too_narrow
 from antennaopt.figures import LINEAR
-from antennaopt.quantities import format_length
+from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import SolverSettings
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check_narrow(experiment: Experiment) -> None:
         ConfigurationError: One line.
     """
     margin, cell = experiment.solver.pml_distance, _cell_at_edges(experiment)
-    if margin is not None and margin < cell * (1 - 1e-5):  # messages have six digits
+    if margin is not None and margin < cell * (1 - ROUNDED):
         refuse(
             f"solver.pml_distance = {format_length(margin)} is less than a cell (must be >= {format_length(cell)}); "
             "enlarge it, or leave it out (a fifth of the longest wavelength)"

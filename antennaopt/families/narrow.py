@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from antennaopt.quantities import format_length
+from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ LAYER = 0.1
 lattice along z many times as large, and below a thousandth both planes are one."""
 ACROSS_GUIDE = 0.2
 """Cells across a guide, which has four."""
-_SLACK = 1e-5
-"""Lengths in messages have six digits, and are accepted as they are written there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +71,7 @@ class TooNarrow:
     @property
     def always(self) -> bool:
         """Whether no value of the range has enough cells."""
-        return self.high < self._least * (1 - _SLACK)
+        return self.high < self._least * (1 - ROUNDED)
 
     @property
     def _least(self) -> float:
@@ -117,7 +115,7 @@ def too_narrow(
     for limit in () if family.spatial is None else family.spatial.narrow:
         low, high = (design.get(limit.entry, 0.0) for design in (lower, upper))
         parts = round(upper[limit.parts]) if limit.parts else 1
-        if high > 0.0 and low < limit.cells * cell * parts * (1 - _SLACK):
+        if high > 0.0 and low < limit.cells * cell * parts * (1 - ROUNDED):
             yield TooNarrow(limit=limit, low=low, high=high, cell=cell, parts=parts)
 
 

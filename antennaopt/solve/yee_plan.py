@@ -17,7 +17,7 @@ from antennaopt.families import Family, kind
 from antennaopt.families.narrow import edge_cell, shortest_wave, too_narrow
 from antennaopt.families.spatial import Board, Cylinder, Guide, Port
 from antennaopt.families.spatial import Tube as Walls
-from antennaopt.quantities import format_length
+from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError
 from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, halved, layout
@@ -346,7 +346,7 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         check_inside(scene, made)
     except ConfigError:
         enough = ROOM * speed_of_light / max(plan.frequencies) / plan.cells_per_wavelength
-        if plan.margin is None or plan.margin >= enough * (1 - 1e-5):
+        if plan.margin is None or plan.margin >= enough * (1 - ROUNDED):
             raise
         raise ConfigError(
             f"solver.pml_distance = {format_length(plan.margin)} leaves no room for the box around the antenna on "
