@@ -41,7 +41,7 @@ class Together(SerialFarm):
 
 
 class OneByOne(Together):
-    """The same, but nobody knows what came together."""
+    """The same, without telling which outcomes came together."""
 
     def run(self, batches, **about):
         yield from super().run(batches, **about)
