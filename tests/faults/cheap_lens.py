@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 import zlib
 from datetime import UTC, datetime
 from functools import partial
@@ -44,7 +45,7 @@ THETA = [float(theta) for theta in range(0, 181, 15)]
 
 
 def in_child(action, said):
-    """Do something in a forked process; return its exit code, negative for a signal."""
+    """Do something in a forked process; return its exit code, negative for a signal. `said` then has its error."""
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -55,6 +56,9 @@ def in_child(action, said):
         except AntennaoptError as error:
             said.write_text(str(error))
             code = error.exit_code
+        except BaseException:
+            said.write_text(traceback.format_exc())
+            raise
         finally:
             os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -100,9 +100,15 @@ def named(path):
 
 def in_child(action):
     """Do something in a forked process, whose error is kept in the folder; return its exit code."""
-    return cheap_lens.in_child(action, Path(sys.argv[2]) / "said")
+    return cheap_lens.in_child(action, SAID)
 
 
+def said(code):
+    """Return the error of the last process that ended with `code`."""
+    return SAID.read_text() if code and SAID.exists() else ""
+
+
+SAID = Path(sys.argv[2]) / "said"
 FARM = cheap_lens.two_ahead if sys.argv[1] in ("kill", "again", "kinds") else cheap_lens.serial
 
 
@@ -135,7 +141,7 @@ def last_strike(root):
 
 
 def operations(root, action):
-    """Return the operations of a whole run: event, and file as `named` has it."""
+    """Return the operations of a whole run: event, and file as `named` has it; of one that failed, none."""
     root.mkdir()
     listed = root.with_suffix(".listed")
 
@@ -145,8 +151,8 @@ def operations(root, action):
         listed.write_text(json.dumps(strike.listed))
 
     code = in_child(act)
-    say(number=0, at=None, code=code, resumed=None, folder=run_folder(root))
-    return json.loads(listed.read_text())
+    say(number=0, at=None, code=code, resumed=None, folder=run_folder(root), said=said(code))
+    return json.loads(listed.read_text()) if code == 0 else []
 
 
 def of_a_generation(done, generation, folders):
@@ -177,7 +183,7 @@ def kinds(top, *, name, generation, folders, **search):
     top = top / name
     top.mkdir()
     done = operations(top / "whole", lambda: begin(top / "whole", **search))
-    for place, (number, one) in enumerate(of_a_generation(done, generation, folders)):
+    for place, (number, one) in enumerate(of_a_generation(done, generation, folders) if done else ()):
         strike_one(top, place, lambda root: struck(root, number, lambda: begin(root, **search), tear=True, at=one))  # noqa: B023
     print(flush=True)
 
@@ -197,7 +203,7 @@ def strike_one(top, number, begun):
     again = None
     if code != 0 and folder is not None:
         again = in_child(lambda: resume(folder))
-    say(number=number, at=last_strike(root), code=code, resumed=again, folder=folder)
+    say(number=number, at=last_strike(root), code=code, resumed=again, folder=folder, said=said(again))
     return code
 
 
@@ -229,7 +235,7 @@ def full(top, mount):
         filler.write_bytes(bytes(whole - room))
         root = mount / "results"
         code = in_child(lambda: begin(root))  # noqa: B023
-        said = (top / "said").read_text() if code else ""
+        error = said(code)
         folder = run_folder(root)
         left = (
             sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()) if root.exists() else []
@@ -241,7 +247,7 @@ def full(top, mount):
         kept = top / f"{pages:04d}"
         if folder is not None:
             os.system(f"cp -r {folder} {kept}")
-        say(number=pages, code=code, said=said, resumed=again, folder=kept if folder else None, torn=torn,
+        say(number=pages, code=code, said=error, resumed=again, folder=kept if folder else None, torn=torn,
             readable=readable, files=left)  # fmt: skip
         os.system(f"rm -rf {root}")
         if code == 0:

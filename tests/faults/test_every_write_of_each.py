@@ -128,6 +128,7 @@ def of_kinds(lines):
 def test_killed_at_any_write_of_a_generation_it_resumes_to_the_same_bits(strike, option, algorithm):
     """Or interrupted, with five antennas of the generation to be solved, or one: designs, or made copies of these."""
     whole, *struck = strike(option, algorithm)
+    assert whole["code"] == 0, whole["said"]
     interrupted, killed = struck[:2], struck[2:]
     *_, generation, operator = OPTIONS[option]
     rows = bits.rows(Path(whole["folder"]))
