@@ -1,8 +1,8 @@
 """Ports in microstrip lines: voltages in three planes, currents around the strip, and the waves that follow from them.
 
 The line runs along x or y above its ground, and on into the absorbing layer behind the source. A current between ground
-and strip excites it. With the voltage V below the strip in three planes that are d apart, waves F and B of the
-quasi-TEM mode have
+and strip excites it. With the voltage V between both in three planes that are d apart, waves F and B of the quasi-TEM
+mode have
 
     V1 + V3 = 2 V2 cos(B d)
 
@@ -18,6 +18,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,7 @@ import scipy.sparse.linalg
 from scipy.constants import epsilon_0, mu_0, speed_of_light
 
 from fdtd.errors import ConfigError
-from fdtd.yee.grid import Grid
+from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.media import Media
 from fdtd.yee.ports import plane_of, transform
 from fdtd.yee.problem import Probe, Problem, Source
@@ -50,7 +51,8 @@ class LinePort:
         z: Ground and strip, planes of the lattice.
         source: Place along the line of the current, a plane of the lattice.
         planes: Three places beyond it, equally far apart, planes of the lattice: a tenth to a fifth of the line's
-            wavelength apart, and a few heights of the strip from the source and from where the line ends.
+            wavelength apart, six heights of the strip or more from the source and from where the line ends. Sides and
+            top of the lattice take part: leave eight heights or more between the strip and their layers.
         reference: Place along the line to which S is referred, between the layers.
     """
 
@@ -224,14 +226,12 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
             f"cells at port.planes[1] = {port.planes[1]:g} m are {before:g} and {behind:g} m; make them even there"
         )
     node = _Node(along, across)
-    driven, gains = _current(grid, media, node, (ground, strip), lines, places[0])
+    static = _Static.of(grid, across, (ground, strip), lines)
+    driven, gains = static.current(media, node, places[0])
     points, weights = [], []
-    middle = lines[len(lines) // 2]
-    steps = grid.spacing(2)
     for row, at in enumerate(places[1:]):
-        for k in range(ground, strip):
-            points.append(node(2, k, at, middle))
-            weights.append((row, -steps[k]))
+        points += [node(component, k, at, one) for component, k, one in static.edges]
+        weights += [(row, weight) for weight in static.weights]
     sign = (1 if port.axis == "y" else -1) / _IMPEDANCE
     high, dual = float(grid.dual(2)[strip]), grid.dual(across)
     for row, at in ((3, places[2] - 1), (4, places[2])):
@@ -250,33 +250,66 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
     )
 
 
-def _current(
-    grid: Grid, media: Media, node: _Node, levels: tuple[int, int], lines: np.ndarray, at: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source's edges and gains: the static field across the line, filled with air, with the strip at 1 V.
+@dataclass(frozen=True)
+class _Static:
+    """The static field in a plane across the line, filled with air, with the strip at 1 V over the ground.
 
-    That is the current n x H of the quasi-TEM wave, and by the modes' orthogonality it excites little else.
+    No flux leaves it at an absorbing layer: currents of its form that ended there would leave charges in space, whose
+    field reaches the planes.
+
+    Attributes:
+        edges: Those with a field, as `_Node` takes them without the place along the line, (component, k, across).
+        field: V/m, (edges,).
+        weights: Of the edges' fields for the line's voltage, m, (edges,): each edge's voltage by the flux along it. Of
+            every field without curl in the plane it is the voltage, whatever fills the line.
     """
-    low, high = (grid.layers[2 * node.across], grid.counts[node.across] - grid.layers[2 * node.across + 1])
-    top = grid.counts[2] - grid.layers[5]
-    potential = _potential(grid, node.across, (low, high), (levels[0], levels[1], top), lines)
-    driven, gains = [], []
-    for component, axis in ((node.across, 1), (2, 0)):
-        cells = grid.spacing(node.across)[low:high] if axis else grid.spacing(2)[levels[0] : top, None]
-        field = -np.diff(potential, axis=axis) / cells
-        for k, one in zip(*np.nonzero(field), strict=True):
-            place = node(component, levels[0] + k, at, low + one)
-            if not media.metal[place]:
-                driven.append(place)
-                gains.append(field[k, one] / media.permittivity[place])
-    return np.array(driven), np.array(gains)
+
+    edges: list[tuple[int, int, int]]
+    field: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, grid: Grid, across: int, levels: tuple[int, int], lines: np.ndarray) -> _Static:
+        """Return it between the layers, for ground and strip at `levels` and the strip's `lines`."""
+        low, high = grid.layers[2 * across], grid.counts[across] - grid.layers[2 * across + 1]
+        ground, strip, top = *levels, grid.counts[2] - grid.layers[5]
+        widths, heights = grid.spacing(across)[low:high], grid.spacing(2)[ground:top]
+        faces = f"{'xy'[across]}-", f"{'xy'[across]}+", "z+"
+        metal = [grid.layers[FACES.index(face)] == 0 and face not in grid.magnetic for face in faces]
+        potential = _potential(widths, heights, (strip - ground, lines - low), metal)
+        dual_x, dual_z = (np.convolve(one, [0.5, 0.5]) for one in (widths, heights))
+        edges, field, power = [], [], []
+        for component, axis, cells, area in ((across, 1, widths, dual_z[:, None]), (2, 0, heights[:, None], dual_x)):
+            volts = -np.diff(potential, axis=axis)
+            found = np.nonzero(volts)
+            edges += [(component, ground + k, low + one) for k, one in np.transpose(found).tolist()]
+            field.append((volts / cells)[found])
+            power.append((volts * area)[found])  # flux by length
+        fields, weights = np.concatenate(field), np.concatenate(power)
+        return cls(edges=edges, field=fields, weights=weights / (fields @ weights))
+
+    def current(self, media: Media, node: _Node, at: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the source's edges and gains in a plane.
+
+        This field is the current n x H of the quasi-TEM wave, and by the modes' orthogonality it excites little else.
+        """
+        places = [node(component, k, at, one) for component, k, one in self.edges]
+        free = ~media.metal[tuple(np.transpose(places))]
+        driven = np.array(places)[free]
+        return driven, self.field[free] / media.permittivity[tuple(driven.T)]
 
 
 def _potential(
-    grid: Grid, across: int, ends: tuple[int, int], levels: tuple[int, int, int], lines: np.ndarray
+    widths: np.ndarray, heights: np.ndarray, strip: tuple[int, np.ndarray], metal: Sequence[bool]
 ) -> np.ndarray:
-    """Return the potential at the nodes of a plane across the line, zero at its ends, 1 on the strip, [k, across]."""
-    widths, heights = grid.spacing(across)[ends[0] : ends[1]], grid.spacing(2)[levels[0] : levels[2]]
+    """Return the potential at the nodes of a plane across the line, 1 on the strip, 0 on the ground, [k, across].
+
+    Args:
+        widths: Cells across the line, m.
+        heights: Cells from the ground on, m.
+        strip: Its place k, and its lines.
+        metal: Whether the potential is 0 at both sides and the top, too; no flux passes the others.
+    """
     shape = len(heights) + 1, len(widths) + 1
     number = np.arange(shape[0] * shape[1]).reshape(shape)
     dual_x, dual_z = (np.convolve(one, [0.5, 0.5]) for one in (widths, heights))
@@ -292,9 +325,10 @@ def _potential(
             (np.concatenate([-value, -value, value, value]), (rows, columns)), matrix.shape
         )
     known = np.zeros(shape, dtype=bool)
-    known[[0, -1]] = known[:, [0, -1]] = True
+    known[0] = True
+    for wall, end in zip(metal, (np.s_[:, 0], np.s_[:, -1], np.s_[-1]), strict=True):
+        known[end] |= wall
     found = np.zeros(shape)
-    strip = levels[1] - levels[0], lines - ends[0]
     known[strip] = True
     found[strip] = 1.0
     free, fixed = ~known.ravel(), known.ravel()

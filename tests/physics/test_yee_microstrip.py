@@ -1,14 +1,14 @@
-"""Ports in microstrip lines: a line that runs through, against Hammerstad and Jensen's formulas for it.
+"""Ports in microstrip lines: a line that runs through, against formulas for it.
 
 E. Hammerstad & O. Jensen, IEEE MTT-S Int. Microwave Symp. 1980, 407: static effective permittivity within 0.2 %, wave
-resistance within 0.01 % of air's. A sheet on a lattice acts as if it reached a third of a cell beyond its outermost
-lines (`fdtd.yee.mesh`), so the formula's width is that of the lines and two thirds of a cell.
+resistance within 0.01 % of air's. M. Kirschning & R. Jansen, Electronics Letters 18 (1982) 272: its rise with
+frequency, 0.26 % at 3 GHz, within 0.6 %. A sheet on a lattice acts as if it reached a third of a cell beyond its
+outermost lines (`fdtd.yee.mesh`), so the formula's width is that of the lines and two thirds of a cell.
 
-Measured, substrate of 2.2, h = 0.795 mm, at 3 GHz, three cells in the substrate (six): permittivity 0.28 and 0.40
-(0.12 and 0.26) % from the formula's at the two ports, wave resistance 0.19 and 0.20 (0.31 and 0.33) %. S11 of the line
-at most -66 (-64) dB, |S21| within 0.006 (0.007) of 1: that is what the source excites besides the line's wave. A
-current in the columns below the strip, in place of the static field's, excites more: the permittivity was 1.4 (2.8) %
-off, S11 -54 (-47) dB.
+Measured, substrate of 2.2, h = 0.795 mm, at 3 GHz, three cells in the substrate (six): permittivity 0.38 and 0.21 (0.33
+and 0.13) % from the formula's at the two ports, wave resistance 0.04 and 0.12 (0.14 and 0.08) %. S11 of the line at
+most -71 (-74) dB, |S21| within 0.0004 of 1. The bounds of both permittivity and resistance are the formulas' errors and
+what layers and planes that are nearer change (decision record 0057).
 """
 
 from __future__ import annotations
@@ -30,26 +30,36 @@ HEIGHT, LAYERS, EVERYWHERE = 0.795e-3, 10, (-np.inf, np.inf)
 BAND = np.linspace(3e9, 8e9, 11)
 
 
-def formula(permittivity: float, ratio: float) -> tuple[float, float]:
-    """Effective permittivity and wave resistance, ohm, of a line `ratio` times as wide as its substrate is high."""
+def formula(permittivity: float, ratio: float, frequency: float) -> tuple[float, float]:
+    """Effective permittivity at a frequency, Hz, and static wave resistance, ohm.
+
+    Of a line `ratio` times as wide as its substrate is high, HEIGHT.
+    """
     a = 1 + np.log((ratio**4 + (ratio / 52) ** 2) / (ratio**4 + 0.432)) / 49 + np.log(1 + (ratio / 18.1) ** 3) / 18.7
     b = 0.564 * ((permittivity - 0.9) / (permittivity + 3)) ** 0.053
     effective = (permittivity + 1) / 2 + (permittivity - 1) / 2 * (1 + 10 / ratio) ** (-a * b)
     f = 6 + (2 * np.pi - 6) * np.exp(-((30.666 / ratio) ** 0.7528))
-    return effective, 376.73 / (2 * np.pi) * np.log(f / ratio + np.sqrt(1 + (2 / ratio) ** 2)) / np.sqrt(effective)
+    resistance = 376.73 / (2 * np.pi) * np.log(f / ratio + np.sqrt(1 + (2 / ratio) ** 2)) / np.sqrt(effective)
+    high = frequency * HEIGHT * 1e-6  # GHz mm; the terms in (high / 38.7)^4.97 are nil here
+    first = 0.27488 + (0.6315 + 0.525 / (1 + 0.0157 * high) ** 20) * ratio - 0.065683 * np.exp(-8.7513 * ratio)
+    rise = first * 0.33622 * (1 - np.exp(-0.03442 * permittivity)) * (0.1844 * high) ** 1.5763
+    return permittivity - (permittivity - effective) / (1 + rise), resistance
 
 
-def line(cells: int, width: int, axis: str = "y", size: float = 1) -> tuple[yee.Scene, yee.Grid, list[yee.LinePort]]:
+def line(
+    cells: int, width: int, axis: str = "y", size: float = 1, *, room: int = 4, planes: int = 16, between: int = 20
+) -> tuple[yee.Scene, yee.Grid, list[yee.LinePort]]:
     """A line `width` cells wide with `cells` in the substrate, from layer to layer, and a port at both ends.
 
-    All of it is `size` times as large as HEIGHT says.
+    All of it is `size` times as large as HEIGHT says. At its sides and above are `room` times as many cells as in the
+    substrate, from sources to planes `planes`, and `between` from one port's last plane to the other's.
     """
     height = size * HEIGHT
     dz = height / cells
     step, gap = 1.2 * dz, round(size * 4.5e-3 / (1.2 * dz))
-    side, above = 4 * cells, 4 * cells + 2
+    side, above = room * cells, room * cells + 2
     across = step * np.arange(width + 2 * side + 2 * LAYERS + 1)
-    along = step * np.arange(2 * (20 + 2 * gap) + 21 + 2 * LAYERS)
+    along = step * np.arange(2 * (4 + planes + 2 * gap) + between + 1 + 2 * LAYERS)
     z = dz * np.arange(cells + above + LAYERS + 1)
     strip = (float(across[LAYERS + side]), float(across[LAYERS + side + width]))
     x, y = (across, along) if axis == "y" else (along, across)
@@ -62,7 +72,8 @@ def line(cells: int, width: int, axis: str = "y", size: float = 1) -> tuple[yee.
     )
 
     def port(first: int, into: int) -> yee.LinePort:
-        places = [float(along[first + into * at]) for at in (0, 16, 16 + gap, 16 + 2 * gap)]
+        at_planes = (0, planes, planes + gap, planes + 2 * gap)
+        places = [float(along[first + into * at]) for at in at_planes]
         return yee.LinePort(
             axis=axis, into=into, strip=strip, z=(0.0, float(z[cells])), source=places[0],
             planes=(places[1], places[2], places[3]), reference=places[1],
@@ -74,18 +85,18 @@ def line(cells: int, width: int, axis: str = "y", size: float = 1) -> tuple[yee.
 @pytest.mark.parametrize("cells", [3, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_line_that_runs_through(cells: int, measured: Callable[..., float]) -> None:
     width = 2 * cells
-    scene, grid, ports = line(cells, width)
+    scene, grid, ports = line(cells, width, room=8, planes=16 * cells // 3)
     found = yee.solve_circuit(scene, grid, ports, BAND)
-    permittivity, resistance = formula(2.2, 1.2 * (width + 2 / 3) / cells)
+    permittivity, resistance = formula(2.2, 1.2 * (width + 2 / 3) / cells, BAND[0])
     where = {"cells in the substrate": cells}
     assert found.status == "ok"
     for port in (0, 1):
         away = abs(found.permittivity[port, 0] / permittivity - 1)
-        measured("effective permittivity at 3 GHz against Hammerstad and Jensen", away, at_most=0.005, **where)
+        measured("effective permittivity at 3 GHz against Kirschning and Jansen", away, at_most=0.005, **where)
         away = abs(found.resistance[port, 0].real / resistance - 1)
-        measured("wave resistance at 3 GHz against theirs", away, at_most=0.005, **where)
-    measured("S11 of a line that runs through, dB", 20 * np.log10(abs(found.s[0]).max()), at_most=-60, **where)
-    measured("|S21| less 1", abs(abs(found.s[1]) - 1).max(), at_most=0.01, **where)
+        measured("wave resistance at 3 GHz against Hammerstad and Jensen", away, at_most=0.005, **where)
+    measured("S11 of a line that runs through, dB", 20 * np.log10(abs(found.s[0]).max()), at_most=-65, **where)
+    measured("|S21| less 1", abs(abs(found.s[1]) - 1).max(), at_most=0.002, **where)
     measured("what comes back at the second port, dB", 20 * np.log10(found.returned.max()), at_most=-55, **where)
 
 
@@ -113,19 +124,45 @@ def test_phase_and_direction_are_those_of_the_line() -> None:
 def test_a_step_in_width_is_nearly_reciprocal(measured: Callable[..., float]) -> None:
     """S21 and S12 of a passive circuit are equal; without loss |S11|^2 + |S21|^2 is 1, less what the step radiates.
 
-    From 6 to 12 cells, 2 in the substrate: measured 0.0090, and 0.977 to 0.998. The bounds are the error that
-    record 0057 measures on seven lattices.
+    From 6 to 12 cells, 2 in the substrate: measured 0.0032, and 0.996 to 1.002. The bounds are the largest errors that
+    record 0057 has for lattices with this much room or more. A source whose currents end in space has 0.011 and 0.976.
     """
-    scene, grid, ports = line(2, 12)
+    scene, grid, ports = line(2, 12, room=10, between=60)
     low, high = (float(one) for one in grid.x[np.searchsorted(grid.x, ports[0].strip[0]) + np.array([3, 9])])
     middle = float(grid.y[len(grid.y) // 2])
     (wide,) = scene.sheets
     sheets = (replace(wide, x=(low, high), y=(-np.inf, middle)), replace(wide, y=(middle, np.inf)))
     scene, ports[0] = replace(scene, sheets=sheets), replace(ports[0], strip=(low, high))
     one, other = (yee.solve_circuit(scene, grid, ports, BAND, driven=at) for at in (0, 1))
-    measured("S21 less S12 at a step in width", np.abs(one.s[1] - other.s[0]).max(), at_most=0.012)
+    measured("S21 less S12 at a step in width", np.abs(one.s[1] - other.s[0]).max(), at_most=0.005)
     power = np.array([(np.abs(found.s) ** 2).sum(axis=0) for found in (one, other)])
-    measured("|S11|^2 + |S21|^2 of it less 1", np.abs(power - 1).max(), at_most=0.03)
+    measured("|S11|^2 + |S21|^2 of it less 1", np.abs(power - 1).max(), at_most=0.005)
+
+
+@pytest.mark.parametrize("metal", [True, False])
+def test_a_voltage_is_that_of_every_field_without_curl(metal: bool) -> None:
+    """Between ground and strip, whatever the potential elsewhere. Flux ends at walls, and not at layers."""
+    scene, grid, ports = line(2, 4)
+    if metal:
+        grid = replace(grid, layers=(0, 0, LAYERS, LAYERS, 0, 0))
+        scene = replace(scene, open_faces=("y-", "y+"))
+    port = line_on_lattice(ports[0], grid, fill(scene, grid))
+    (strip,) = scene.sheets
+    potential = np.random.default_rng(1).normal(size=grid.shape)
+    potential[0] = 0.0
+    if metal:
+        potential[-1], potential[:, :, 0], potential[:, :, -1] = 0.0, 0.0, 0.0
+    columns = (grid.x >= strip.x[0] - 1e-9) & (grid.x <= strip.x[1] + 1e-9)
+    potential[2, :, columns] = 1.0
+    fields = np.zeros((6, *grid.shape))
+    fields[0, :, :, :-1] = -np.diff(potential, axis=2) / grid.spacing(0)
+    fields[2, :-1] = -np.diff(potential, axis=0) / grid.spacing(2)[:, None, None]
+    volts = port.weights[:3] @ fields[tuple(port.points.T)]
+    np.testing.assert_allclose(volts, 1.0, rtol=1e-9)
+    gains = {tuple(place): gain for place, gain in zip(port.driven.tolist(), port.gains, strict=True)}
+    row, end = int(port.driven[0, 2]), grid.layers[0]
+    first, second = (abs(gains[0, 1, row, end + at]) for at in (0, 1))
+    assert (first > 0.8 * second) == metal
 
 
 def test_a_line_along_x_is_one_along_y() -> None:
