@@ -23,7 +23,7 @@ from fdtd.errors import ConfigError
 from fdtd.yee.edges import between_sheets, distinct, edges_of, reach
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded, largest_at
-from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Tube
+from fdtd.yee.scene import Block, GuidePort, LumpedPort, Scene, Sheet, Tube
 from fdtd.yee.stairs import Pair, stairs
 
 _FURTHEST = 0.95  # of a cell, from an edge to the line inside the sheet, at most
@@ -352,7 +352,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
             anchors.append(place)
             spans.append(Span(low=place - cell, high=place + cell, cell=cell))
             continue
-        inside = min(reach(cell, _height(scene, upright, z), wishes.growth), _FURTHEST * cell)
+        ending = [one for one in scene.sheets if one.z == z and _ends_at(one, axis, place, 2e-3 * wishes.cell)]
+        inside = min(reach(cell, _height(scene, upright, z, ending), wishes.growth), _FURTHEST * cell)
         last = place + side * inside  # the sheet's last line
         pair = (last, last + cell) if side < 0 else (last - cell, last)
         pairs.append(pair)
@@ -379,18 +380,30 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     return _through(anchors, spans, pairs, wishes.growth, 1e-9 * wishes.cell)
 
 
-def _height(scene: Scene, upright: np.ndarray, z: float) -> float:
-    """Return the mean height of the cells above and below a sheet, m, by their charges.
+def _ends_at(sheet: Sheet, axis: int, place: float, same: float) -> bool:
+    """Return whether an edge of a sheet along an axis is at a place, within `same`, m."""
+    return any(abs(end - place) <= same for end in (sheet.x, sheet.y)[axis])
 
-    Media count wherever they are along x and y, the densest of a layer: where they do not reach an edge, it is off by a
-    few hundredths of a cell.
+
+def _height(scene: Scene, upright: np.ndarray, z: float, sheets: Sequence[Sheet]) -> float:
+    """Return the mean height of the cells above and below sheets at z, m, weighted by their charges.
+
+    Media count where they overlap a sheet along x and y, the densest of a layer. Where such a medium does not extend to
+    the edge, the edge is off by a few hundredths of a cell.
     """
     at = int(np.abs(upright - z).argmin())
     ends = upright[max(at - 1, 0) : at + 2]
-    media = [(one.z, one.material.permittivity) for one in scene.blocks if one.material is not None]
+    blocks = [one for one in scene.blocks if one.material is not None and any(_overlap(one, sheet) for sheet in sheets)]
+    media = [(one.z, one.material.permittivity) for one in blocks if one.material is not None]
     middles = (ends[1:] + ends[:-1]) / 2
     charges = [max((value for (low, high), value in media if low < one < high), default=1.0) for one in middles]
     return float(np.average(np.diff(ends), weights=charges))
+
+
+def _overlap(block: Block, sheet: Sheet) -> bool:
+    """Return whether a block and a sheet share an area along x and y."""
+    pairs = ((block.x, sheet.x), (block.y, sheet.y))
+    return all(max(one[0], other[0]) < min(one[1], other[1]) for one, other in pairs)
 
 
 def _with_images(places: list[float], scene: Scene, axis: int, ends: tuple[float, float]) -> list[float]:

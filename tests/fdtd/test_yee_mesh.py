@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -246,3 +248,13 @@ def test_a_gap_that_the_lattice_cannot_tell_from_none_is_refused() -> None:
     grid = layout(scene, [5e9, 6e9], cell=2e-3)
     with pytest.raises(ConfigError, match=r"port\.z spans 2e-07 m, less than a thousandth of a cell"):
         port_columns(scene.port, grid, fill(scene, grid))
+
+
+@pytest.mark.parametrize("place", [9e-3, 40e-3])
+def test_media_beside_a_sheet_do_not_move_its_edges(place: float) -> None:
+    """A dense block in the layer of the substrate, not under the patch, leaves the patch's last lines in place."""
+    alone = patch()
+    post = Block(x=(place, place + 2e-3), y=(-1e-3, 1e-3), z=(0.0, HEIGHT), material=Dielectric(permittivity=20.0))
+    grid = layout(dataclasses.replace(alone, blocks=(*alone.blocks, post)), [7e9, 8e9], cell=0.4e-3)
+    within = reach_of(grid, HEIGHT, 0.4e-3)
+    assert np.abs(grid.x - (-6e-3 + within)).min() < 1e-9 * 0.4e-3
