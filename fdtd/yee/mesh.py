@@ -187,10 +187,10 @@ def check_inside(scene: Scene, grid: Grid) -> None:
             ends = every
             if axis == 2 and side == 0 and isinstance(scene.port, GuidePort):
                 ends = [block.z[0] for block in scene.blocks if block.material] + [one.z for one in scene.sheets]
-            reach = (max if side else min)(ends, default=limit)
-            if cells and (reach > limit if side else reach < limit):
+            end = (max if side else min)(ends, default=limit)
+            if cells and (end > limit if side else end < limit):
                 raise ConfigError(
-                    f"the scene reaches to {name} = {reach:g} m, beyond the Huygens box at {limit:g} m: the far field "
+                    f"the scene reaches to {name} = {end:g} m, beyond the Huygens box at {limit:g} m: the far field "
                     "would miss a part; end it inside, widen the margin (pml_distance), or close that face"
                 )
 
@@ -203,8 +203,8 @@ def _ends_of_tube(tube: Tube, axis: int) -> tuple[float, float]:
     """Lowest and highest place of a tube along an axis, its walls included, m."""
     if axis == 2:
         return tube.z[0], tube.z[-1]
-    reach = max((tube.x, tube.y)[axis]) + tube.wall
-    return -reach, reach
+    furthest = max((tube.x, tube.y)[axis]) + tube.wall
+    return -furthest, furthest
 
 
 def _edge_cell(scene: Scene, cell: float) -> float:
