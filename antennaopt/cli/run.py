@@ -177,9 +177,11 @@ def _evolve_seeds(
 
     summaries: dict[int, RunSummary] = {}
     every = range(experiment.seed, experiment.seed + seeds)
+    left = list(every)
     try:
         with shared_farm() as farm:
             for seed in every:
+                left.remove(seed)
                 if not quiet:
                     print(f"seed {seed}, {len(summaries) + 1} of {seeds}", file=sys.stderr)
                 one, changes = experiment.model_copy(update={"seed": seed}), [*overrides, f"seed={seed}"]
@@ -188,6 +190,18 @@ def _evolve_seeds(
     finally:
         if not quiet and summaries:
             print("\n".join(seeds_lines(summaries, seeds)), file=sys.stderr)
+        if left:
+            print(not_begun(left), file=sys.stderr)
+
+
+def not_begun(seeds: Sequence[int]) -> str:
+    """Return a line that names the seeds that have not been begun, which follow each other, and how to run them."""
+    one = len(seeds) == 1
+    named = f"seed {seeds[0]} has" if one else f"seeds {seeds[0]} to {seeds[-1]} have"
+    return (
+        f"{named} not been begun; repeat the command with --seed {seeds[0]} --seeds {len(seeds)} to run "
+        f"{'it' if one else 'them'}"
+    )
 
 
 def _conclude(summary: RunSummary, *, quiet: bool) -> None:

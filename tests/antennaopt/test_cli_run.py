@@ -13,7 +13,7 @@ from config_files import LENS
 
 import antennaopt
 from antennaopt.cli import run as commands
-from antennaopt.errors import ConfigurationError
+from antennaopt.errors import ConfigurationError, Interrupted
 from antennaopt.farm import clusters  # noqa: F401 - knows the true plan before the tests replace it
 from antennaopt.farm.farm import SerialFarm
 from antennaopt.run import start as study
@@ -120,6 +120,31 @@ def test_seeds_that_were_not_run_are_counted(call, monkeypatch):
     assert (code, out.count("\n")) == (2, 1)
     assert "2 of 3 seeds have not been finished" in err and "error: no more" in err
     assert "fitness of seed 3: " in err and "median" not in err.split("not been finished")[1]
+
+
+@pytest.mark.parametrize(
+    ("last", "line"),
+    [
+        (3, "seeds 4 to 6 have not been begun; repeat the command with --seed 4 --seeds 3 to run them"),
+        (5, "seed 6 has not been begun; repeat the command with --seed 6 --seeds 1 to run it"),
+        (6, None),
+    ],
+)
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_an_interrupted_run_names_the_seeds_that_it_did_not_begin(call, monkeypatch, last, line, quiet):
+    """`resume` goes on with the seed in progress alone, so that the others must be named."""
+    real = functools.partial(study.run.func, report=False)
+
+    def carry(experiment, **how):
+        if experiment.seed == last:
+            raise Interrupted("interrupted; results/lens can be resumed", exit_code=143)
+        return real(experiment, **how)
+
+    monkeypatch.setattr(study, "open_farm", serial)
+    monkeypatch.setattr(study, "run", carry)
+    code, _, err = call("run", "lens.toml", *SMALL, *quiet, "--seed", "3", "--seeds", "4")
+    assert (code, "can be resumed" in err) == (143, True)
+    assert (line in err.splitlines()) if line else ("not been begun" not in err)
 
 
 def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
