@@ -274,7 +274,7 @@ class DaskPool(Pool):
         found = []
         for token, one in self.in_flight.overdue(GRACE_S):
             worker = one.worker or self.in_flight.worker_of(token)
-            one.expired, one.started, one.submitted = True, None, time.monotonic()
+            one.expired, one.started, one.submitted, one.excused = True, None, time.monotonic(), 0.0
             if worker is None or not self.cluster.kill_worker(worker):
                 found.append(one.unfinished())
                 self.in_flight.give_up(token)

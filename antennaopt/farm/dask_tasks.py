@@ -50,6 +50,7 @@ class InFlightBatch:
         started: `time.monotonic()` when a worker began, or None.
         ended: `time.monotonic()` when Dask reported that its worker is gone, or None.
         worker: Address of the worker that began it, or None.
+        excused: Seconds for which the driver was away since then. They put off its deadline, not the worker's watchdog.
         expired: It took too long, and its worker was killed for that.
         given_up: It was returned as a failure; what comes of it now is late.
         cause: How its worker ended, if it did.
@@ -65,6 +66,7 @@ class InFlightBatch:
     started: float | None = None
     ended: float | None = None
     worker: str | None = None
+    excused: float = 0.0
     expired: bool = False
     given_up: bool = False
     cause: ExitCause | None = None
@@ -88,7 +90,7 @@ class InFlightBatch:
         Where the word of its start was lost with the worker, it is taken to have waited for one batch before it.
         """
         limits = 2.0 if self.started is None else 1.0
-        return self.running_s > limits * self.limit_s + slack_s
+        return self.running_s - self.excused > limits * self.limit_s + slack_s
 
     def returned(self) -> Result:
         """Return the result of a batch that was not solved, and not because of itself."""
@@ -209,7 +211,7 @@ class InFlight:
             moment, token, worker = self._started.get()
             one = self.batches.get(token)
             if one is not None:
-                one.started, one.worker = moment, worker
+                one.started, one.worker, one.excused = moment, worker, 0.0
 
     def overdue(self, slack_s: float) -> Iterator[tuple[str, InFlightBatch]]:
         """Yield the batches that take too long, with their tokens."""
@@ -220,8 +222,7 @@ class InFlight:
     def excuse(self, seconds: float) -> None:
         """Put off all deadlines: the driver itself was away for so long."""
         for one in self.batches.values():
-            one.submitted += seconds
-            one.started = None if one.started is None else one.started + seconds
+            one.excused += seconds
             one.stranded = None if one.stranded is None else one.stranded + seconds
 
     def give_up(self, token: str) -> None:

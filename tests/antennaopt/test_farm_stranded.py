@@ -1,12 +1,14 @@
-"""Batches sent to a worker that has just gone, while there is no other."""
+"""Batches sent to a worker that has just gone, while there is no other, and what is said of one whose worker ended."""
 
 import pytest
 from distributed import Client, LocalCluster
+from distributed.scheduler import KilledWorker
 from waiting import SAFETY_S, wait_until
 
 from antennaopt.farm import dask_tasks
 from antennaopt.farm.batches import Batch
 from antennaopt.farm.dask_tasks import InFlight
+from antennaopt.farm.exit_causes import WATCHDOG_STATUS, exit_cause
 from antennaopt.farm.interface import Assignment
 
 GONE = "tcp://127.0.0.1:1"
@@ -116,3 +118,25 @@ def test_a_reply_comes_with_the_word_that_the_batch_is_done(client, monkeypatch)
     assert landed[-1].failure is None and landed[-1].reply["outcomes"]
     assert not asked
     wait_until(lambda: not client.cluster.scheduler.tasks)  # it was released
+
+
+@pytest.mark.parametrize(
+    ("away", "ended", "status", "kind"),
+    [
+        (0.0, 10.1, WATCHDOG_STATUS, "timeout"),
+        (7.0, 10.1, WATCHDOG_STATUS, "timeout"),
+        (0.0, 0.4, WATCHDOG_STATUS, "lost"),  # the watchdog cannot have been it
+        (0.0, 10.1, 3, "timeout"),
+        (0.0, 2.0, 3, "lost"),
+    ],
+)
+def test_the_watchdog_is_known_by_status_and_time(client, monkeypatch, away, ended, status, kind):
+    """Whether or not the driver was away meanwhile: that puts off its own deadlines alone."""
+    in_flight = InFlight(client, TASK, here=True)
+    in_flight.send(Assignment(batch=Batch(jobs=(("a", {}),)), address=GONE, limit_s=10.0), {})
+    ((token, one),) = in_flight.batches.items()
+    one.started = one.submitted
+    in_flight.excuse(away)
+    one.ended, one.cause = one.submitted + ended, exit_cause(status)
+    assert one.overdue(0.0) == (ended - away > 10.0)
+    assert one.result(None, KilledWorker(token, GONE, 1)).failure.kind == kind
