@@ -73,8 +73,8 @@ class Figure:
     name: str
 
     @property
-    def told(self) -> dict[str, Any]:
-        """Options by key."""
+    def settings(self) -> dict[str, Any]:
+        """Options as a dict: value by key, SI."""
         return dict(self.options)
 
     @property
@@ -85,15 +85,15 @@ class Figure:
     @cached_property
     def about(self) -> Metric:
         """Label, unit and decimals."""
-        found = described(self.metric, self.told, self.name)
-        own = self.name != default_name(self.metric, self.told)
+        found = described(self.metric, self.settings, self.name)
+        own = self.name != default_name(self.metric, self.settings)
         return replace(found, label=f"{self.name}: {found.label}") if own else found
 
     @cached_property
     def mask(self) -> Mask | None:
         """Limits of the pattern; None of a single level, and of any other figure."""
-        told = self.told
-        return mask_of(told) if "at_most" in told or "at_least" in told else None
+        settings = self.settings
+        return mask_of(settings) if "at_most" in settings or "at_least" in settings else None
 
     @property
     def copied(self) -> bool:
@@ -149,23 +149,23 @@ def figure_of(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure | 
     """
     metric = metric_name(str(table["metric"]))
     kind, name = KINDS[metric], table.get("name")
-    told = {key: table[key] for key in OPTIONS if table.get(key) is not None}
-    _check_options(metric, kind, told)
+    settings = {key: table[key] for key in OPTIONS if table.get(key) is not None}
+    _check_options(metric, kind, settings)
     bounds = bounds_of(table)
     if table.get("aim") is not None:
         bounds = {"at_least" if table["aim"] == "largest" else "at_most": None}
     if metric == "pattern_db":
-        told = _of_pattern(told, bounds, polarisation)
+        settings = _of_pattern(settings, bounds, polarisation)
     else:
-        _check_numbers(told, bounds)
-    if "plane" in told and told["plane"] not in kind.planes:
+        _check_numbers(settings, bounds)
+    if "plane" in settings and settings["plane"] not in kind.planes:
         raise FigureError(f"is not one of {', '.join(kind.planes)}; use one of them", "plane")
     if kind.band and table.get("frequencies"):
-        told["frequencies"] = list(table["frequencies"])
-    if metric in METRICS and not told and name in (None, metric):
+        settings["frequencies"] = list(table["frequencies"])
+    if metric in METRICS and not settings and name in (None, metric):
         return None
-    _refuse_impossible(metric, kind, _options(told))
-    figure = Figure(metric=metric, options=_options(told), name=name or default_name(metric, told))
+    _refuse_impossible(metric, kind, _options(settings))
+    figure = Figure(metric=metric, options=_options(settings), name=name or default_name(metric, settings))
     if not NAME.fullmatch(figure.name):
         raise FigureError("must be 1 to 60 letters, digits and underscores, the first a letter; rename it", "name")
     if figure.name in RESERVED or figure.name in METRICS:
@@ -173,59 +173,59 @@ def figure_of(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure | 
     return figure
 
 
-def _check_options(metric: str, kind: FigureKind, told: Options) -> None:
+def _check_options(metric: str, kind: FigureKind, settings: Options) -> None:
     known = (*kind.needs, *kind.takes)
-    for key in told:
+    for key in settings:
         if key not in known:
             takes = f"takes {', '.join(known)}" if known else "takes no options"
             raise FigureError(f'does not go with metric = "{metric}", which {takes}; remove it', key)
     for key in kind.needs:
-        if key not in told:
+        if key not in settings:
             raise FigureError(f'is missing: metric = "{metric}" needs it; add for example {key} = {EXAMPLES[key]}', key)
 
 
-def _check_numbers(told: Options, bounds: Mapping[str, Any]) -> None:
-    for key, value in {**bounds, **{key: told[key] for key in ("theta",) if key in told}}.items():
+def _check_numbers(settings: Options, bounds: Mapping[str, Any]) -> None:
+    for key, value in {**bounds, **{key: settings[key] for key in ("theta",) if key in settings}}.items():
         if isinstance(value, (list, tuple)):
             one = f"one angle, {key} = {EXAMPLES[key]}" if key in EXAMPLES else "a number"
             raise FigureError(f"is a list, which only pattern_db takes; give {one}", key)
 
 
-def _of_pattern(told: dict[str, Any], bounds: Mapping[str, Any], polarisation: str) -> dict[str, Any]:
+def _of_pattern(settings: dict[str, Any], bounds: Mapping[str, Any], polarisation: str) -> dict[str, Any]:
     """Return the options of a mask, or of a single level."""
-    told = {"plane": "both" if polarisation == LINEAR else "co", "absolute": False, **told}
+    settings = {"plane": "both" if polarisation == LINEAR else "co", "absolute": False, **settings}
     lists = [one for one in bounds.values() if isinstance(one, (list, tuple))]
     example = 'for example theta = ["20 deg", "90 deg"]'
-    if "theta" not in told and not lists:
+    if "theta" not in settings and not lists:
         raise FigureError(f'is missing: metric = "pattern_db" needs a range of angles; add {example}', "theta")
-    if "theta" in told and not (isinstance(told["theta"], (list, tuple)) and len(told["theta"]) == 2):
+    if "theta" in settings and not (isinstance(settings["theta"], (list, tuple)) and len(settings["theta"]) == 2):
         raise FigureError(f"is no range of angles; give two, {example}", "theta")
     if len(bounds) == 1 and not lists:
-        return told | {"side": next(iter(bounds))}
-    return told | dict(bounds)
+        return settings | {"side": next(iter(bounds))}
+    return settings | dict(bounds)
 
 
-def default_name(metric: str, told: Options) -> str:
+def default_name(metric: str, settings: Options) -> str:
     """Return the default name: metric, plane, angles, and what else tells figures of one kind apart."""
     parts = [metric]
-    if "plane" in told:
-        parts.append(told["plane"])
-    if "height" in told:
-        parts.append(f"{_plain(told['height'] / 1e3)}km")
-    angles = told.get("theta", told.get("elevation"))
-    if angles is None and ("at_most" in told or "at_least" in told):
-        mask = mask_of(told)
+    if "plane" in settings:
+        parts.append(settings["plane"])
+    if "height" in settings:
+        parts.append(f"{_plain(settings['height'] / 1e3)}km")
+    angles = settings.get("theta", settings.get("elevation"))
+    if angles is None and ("at_most" in settings or "at_least" in settings):
+        mask = mask_of(settings)
         line = mask.at_most or mask.at_least
         angles = line[0][0], line[-1][0]
     if angles is not None:
         each = angles if isinstance(angles, (list, tuple)) else (angles,)
         parts.append("_".join(_plain(float(np.rad2deg(one))) for one in each) + "deg")
-    if "level_db" in told:
-        parts.append(f"{_plain(told['level_db'])}db")
-    if told.get("absolute"):
+    if "level_db" in settings:
+        parts.append(f"{_plain(settings['level_db'])}db")
+    if settings.get("absolute"):
         parts.append("absolute")
-    if metric == "pattern_db" and told.get("side") != "at_most":
-        parts.append("lowest" if "side" in told else "mask")
+    if metric == "pattern_db" and settings.get("side") != "at_most":
+        parts.append("lowest" if "side" in settings else "mask")
     return "_".join(parts)
 
 
@@ -242,17 +242,17 @@ def _refuse_impossible(metric: str, kind: FigureKind, options: tuple[tuple[str, 
     if kind.compute is None or (metric in METRICS and not options):
         return
     level = np.cos(np.linspace(0.0, np.pi / 2, 181))[None, None] + 0j
-    ones, told = np.ones((1, 1)), dict(options)
+    ones, settings = np.ones((1, 1)), dict(options)
     sizes: dict[str, np.ndarray] = dict.fromkeys(("length", "diameter", "aperture", "metal", "dielectric"), ones)
-    hz = told.get("frequencies", (1e9,))[:1]
+    hz = settings.get("frequencies", (1e9,))[:1]
     try:
-        kind.compute(Solved(frequencies=hz, cuts=Cuts(e=level, h=level), efficiency=ones, sizes=sizes), told)
+        kind.compute(Solved(frequencies=hz, cuts=Cuts(e=level, h=level), efficiency=ones, sizes=sizes), settings)
     except ConfigError as problem:
         raise FigureError(f"cannot be computed: {problem}") from None
 
 
-def _options(told: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple((str(key), _frozen(value)) for key, value in sorted(told.items()))
+def _options(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((str(key), _frozen(value)) for key, value in sorted(settings.items()))
 
 
 def _frozen(value: Any) -> Any:

@@ -166,13 +166,13 @@ _OF_REFLECTOR = partial(FigureKind, needs=("theta",), words=(("theta", ", half a
 _KINDS = (
     FigureKind(
         metric=METRICS["crosspol_db"],
-        compute=lambda data, told: beams.crosspol_db(data.cuts, told["theta"]),
+        compute=lambda data, settings: beams.crosspol_db(data.cuts, settings["theta"]),
         takes=("theta",),
         words=_WITHIN,
     ),
     _WITHIN_ANGLE(
         metric=_DB(key="axial_ratio_db", label="axial ratio", goal=GoalKind(floor=0.0)),
-        compute=lambda data, told: beams.axial_ratio_db(data.cuts, told["theta"]),
+        compute=lambda data, settings: beams.axial_ratio_db(data.cuts, settings["theta"]),
     ),
     FigureKind(
         metric=_DB(key="pattern_db", label="level"),
@@ -182,17 +182,17 @@ _KINDS = (
     ),
     _WITHIN_ANGLE(
         metric=_DB(key="flatness_db", label="flatness of the co-polar level", goal=GoalKind(floor=0.0)),
-        compute=lambda data, told: beams.flatness_db(data.cuts, told["theta"]),
+        compute=lambda data, settings: beams.flatness_db(data.cuts, settings["theta"]),
     ),
     FigureKind(
         metric=_DB(key="isoflux_db", label="isoflux shortfall", goal=_SHORTFALL),
-        compute=lambda data, told: masks.isoflux_db(data.gain, told["height"], told["elevation"]),
+        compute=lambda data, settings: masks.isoflux_db(data.gain, settings["height"], settings["elevation"]),
         needs=("height", "elevation"),
         words=(("height", " from {}"), ("elevation", " to {} elevation")),
     ),
     FigureKind(
         metric=_DB(key="sec2_db", label="sec^2 shortfall", goal=_SHORTFALL),
-        compute=lambda data, told: masks.sec2_db(data.gain, told["theta"]),
+        compute=lambda data, settings: masks.sec2_db(data.gain, settings["theta"]),
         needs=("theta",),
         words=(("theta", " to {}"),),
     ),
@@ -219,7 +219,7 @@ _KINDS = (
     ),
     FigureKind(
         metric=_DB(key="edge_taper_db", label="edge taper"),
-        compute=lambda data, told: beams.edge_taper_db(data.cuts, told["theta"]),
+        compute=lambda data, settings: beams.edge_taper_db(data.cuts, settings["theta"]),
         needs=("theta",),
         words=(("theta", " at {}"),),
     ),
@@ -228,7 +228,9 @@ _KINDS = (
             key="beamwidth_deg", label="beamwidth", unit="deg", goal=GoalKind(ratio=True, floor=0.0, ceiling=360.0),
             absent="not defined",
         ),
-        compute=lambda data, told: beams.beamwidth_deg(data.cuts, told["plane"], told.get("level_db", LEVEL_DB)),
+        compute=lambda data, settings: beams.beamwidth_deg(
+            data.cuts, settings["plane"], settings.get("level_db", LEVEL_DB)
+        ),
         needs=("plane",),
         takes=("level_db",),
         words=(("plane", ", {}"), ("level_db", ", {}")),
@@ -238,26 +240,26 @@ _KINDS = (
         metric=_DB(
             key="beam_symmetry_db", label="difference of E and H plane", goal=GoalKind(floor=0.0), absent="not defined"
         ),
-        compute=lambda data, told: beams.beam_symmetry_db(data.cuts, told.get("theta")),
+        compute=lambda data, settings: beams.beam_symmetry_db(data.cuts, settings.get("theta")),
     ),
     FigureKind(
         metric=_SHARE(key="aperture_efficiency", label="aperture efficiency"),
-        compute=lambda data, told: beams.aperture_efficiency(data.cuts, data.sizes["aperture"], data.wavenumber),
+        compute=lambda data, settings: beams.aperture_efficiency(data.cuts, data.sizes["aperture"], data.wavenumber),
         geometric=True,
     ),
     FigureKind(
         metric=_SIZE(key="length_mm", label="length", unit="mm"),
-        compute=lambda data, told: _size(data, 1e3, "length"),
+        compute=lambda data, settings: _size(data, 1e3, "length"),
         geometric=True,
     ),
     FigureKind(
         metric=_SIZE(key="diameter_mm", label="diameter", unit="mm"),
-        compute=lambda data, told: _size(data, 1e3, "diameter"),
+        compute=lambda data, settings: _size(data, 1e3, "diameter"),
         geometric=True,
     ),
     FigureKind(
         metric=_SIZE(key="volume_cm3", label="volume", unit="cm3"),
-        compute=lambda data, told: _size(data, 1e6, "metal", "dielectric"),
+        compute=lambda data, settings: _size(data, 1e6, "metal", "dielectric"),
         geometric=True,
     ),
     FigureKind(
@@ -283,8 +285,8 @@ def described(metric: str, options: Options, name: str) -> Metric:
     base, label = kind.metric, kind.metric.label
     if metric == "pattern_db":
         base, label = _pattern_label(options)
-    told = {key: option_text(key, value) for key, value in options.items()}
-    label += "".join(text.format(told[key]) for key, text in kind.words if key in told)
+    settings = {key: option_text(key, value) for key, value in options.items()}
+    label += "".join(text.format(settings[key]) for key, text in kind.words if key in settings)
     return replace(base, key=name, label=label)
 
 

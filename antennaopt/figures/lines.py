@@ -49,11 +49,11 @@ def limit_lines(
         at_least: Lower bound in the metric's unit.
         at_most: Upper bound.
     """
-    told = {} if figure is None else figure.told
+    settings = {} if figure is None else figure.settings
     if metric == "pattern_db" and figure is not None:
         return tuple(_of_pattern(figure, at_least, at_most))
     if metric == "crosspol_db" and at_most is not None:
-        end = float(np.rad2deg(told["theta"])) if "theta" in told else CROSSPOL_DEG
+        end = float(np.rad2deg(settings["theta"])) if "theta" in settings else CROSSPOL_DEG
         text = f"cross-polarisation ≤ {at_most:g} dB"
         return (
             LimitLine(
@@ -61,20 +61,20 @@ def limit_lines(
             ),
         )
     if metric in ("isoflux_db", "sec2_db") and at_most is not None:
-        return (_of_coverage(metric, told, at_most),)
+        return (_of_coverage(metric, settings, at_most),)
     return ()
 
 
 def _of_pattern(figure: Figure, at_least: float | None, at_most: float | None) -> Iterator[LimitLine]:
-    told, mask = figure.told, figure.mask
-    plane, absolute = told["plane"], told["absolute"]
+    settings, mask = figure.settings, figure.mask
+    plane, absolute = settings["plane"], settings["absolute"]
     planes = ("e", "h") if plane == "both" else (plane,)
     sides: dict[bool, Line] = {}
     if mask is not None:
         sides = {True: mask.at_most, False: mask.at_least}
     else:
         for upper, level in ((True, at_most), (False, at_least)):
-            sides[upper] = () if level is None else tuple((angle, level) for angle in told["theta"])
+            sides[upper] = () if level is None else tuple((angle, level) for angle in settings["theta"])
     for upper, line in sides.items():
         if line:
             theta, level = zip(*line, strict=True)
@@ -94,14 +94,14 @@ def _mask_text(figure: Figure) -> str:
     return "mask" if figure.name.endswith("_mask") else f"mask {figure.name}"
 
 
-def _of_coverage(metric: str, told: Options, at_most: float) -> LimitLine:
+def _of_coverage(metric: str, settings: Options, at_most: float) -> LimitLine:
     """The ideal pattern, lowered by the shortfall that is allowed."""
     if metric == "isoflux_db":
-        edge = isoflux_edge(told["height"], told["elevation"])
-        ideal = ideal_db(lambda theta: slant_range(theta, told["height"]) ** 2, edge)
-        text = f"isoflux, {option_text('height', told['height'])}, less {at_most:g} dB"
+        edge = isoflux_edge(settings["height"], settings["elevation"])
+        ideal = ideal_db(lambda theta: slant_range(theta, settings["height"]) ** 2, edge)
+        text = f"isoflux, {option_text('height', settings['height'])}, less {at_most:g} dB"
     else:
-        edge = told["theta"]
+        edge = settings["theta"]
         ideal = ideal_db(lambda theta: np.cos(theta) ** -2.0, edge)
         text = f"sec\N{SUPERSCRIPT TWO}, less {at_most:g} dB"
     theta = np.linspace(0.0, edge, _POINTS + 1)

@@ -75,7 +75,7 @@ def _computed(
         if one.copied:
             found[one.name] = [list(outcome.metrics[one.metric]) for outcome in outcomes]
         elif one.kind.compute is not None:
-            found[one.name] = or_none(one.kind.compute(data, one.told))
+            found[one.name] = or_none(one.kind.compute(data, one.settings))
     return found
 
 

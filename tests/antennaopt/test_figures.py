@@ -256,7 +256,7 @@ def test_circular_polarisation_makes_the_co_polar_pattern_the_default(tmp_path):
 
 def test_figures_with_a_band_take_its_frequencies():
     table = {"metric": "phase_centre_spread_mm", "frequencies": ["28 GHz", "30 GHz"]}
-    assert figure_asked(table).told["frequencies"] == (28e9, 30e9)
+    assert figure_asked(table).settings["frequencies"] == (28e9, 30e9)
     with pytest.raises(ConfigurationError, match="'crosspol_db' is no table"):
         figure_asked("crosspol_db")
 
