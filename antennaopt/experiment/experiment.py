@@ -11,7 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, ModelWrapValidatorHandler, Strict, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    ModelWrapValidatorHandler,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from antennaopt.errors import ConfigurationError
@@ -22,7 +30,8 @@ from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
-from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, written
+from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, is_resolved, written
+from antennaopt.experiment.goal_checks import check_stop
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
@@ -114,8 +123,10 @@ class Experiment(Table):
         return read.model_copy(update={"evolution": read.evolution.model_copy(update={"chosen": why})})
 
     @model_validator(mode="after")
-    def _check(self) -> Experiment:
+    def _check(self, info: ValidationInfo) -> Experiment:
         check(self)
+        if not is_resolved(info):  # runs of earlier versions must open
+            check_stop(self)
         check_tolerance(self)
         check_fidelity(self)
         return self

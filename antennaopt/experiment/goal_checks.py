@@ -128,6 +128,21 @@ def _check_secondary(experiment: Experiment) -> None:
         refuse("secondary does not go with tolerance.samples, whose fitness is over made copies; remove one of the two")
 
 
+def check_stop(experiment: Experiment) -> None:
+    """Refuse a fitness to stop at that no antenna has.
+
+    Raises:
+        ConfigurationError: It is below 0, and nothing makes a fitness negative.
+    """
+    fitness, tolerance = experiment.evolution.stop.fitness, experiment.tolerance
+    is_sampled = tolerance is not None and tolerance.samples
+    if fitness is not None and fitness < 0.0 and experiment.secondary is None and not is_sampled:
+        refuse(
+            f"evolution.stop.fitness = {fitness:g} is never reached (must be >= 0: with all goals met the fitness is "
+            "0, and only secondary makes it negative); raise it or add secondary"
+        )
+
+
 def _refuse_contradiction(one: tuple[str, Objective], other: tuple[str, Objective], solved: Sequence[float]) -> None:
     """Refuse two goals for one metric that no antenna meets at a frequency that they share.
 

@@ -56,13 +56,25 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield prefix.removeprefix("antenna."), value
 
 
+def _goes_with(key: str, kind: str) -> AfterValidator:
+    """Return a check that refuses an entry with a `kind` that does not use it; resolved files have all entries."""
+
+    def check(value: float, info: ValidationInfo) -> float:
+        given = info.data.get("kind", kind)
+        if given != kind and not is_resolved(info):
+            raise EntryError(f'does not go with kind = "{given}" (only "{kind}" uses {key}); remove it', value=value)
+        return value
+
+    return AfterValidator(check)
+
+
 class Crossover(Table):
     """How two parents mix; see `antennaopt.search.Crossover`."""
 
     kind: Literal["simulated_binary", "blend", "uniform", "two_point"] = "simulated_binary"
     probability: Fraction = plain.Crossover.probability
     eta: Number = Field(default=plain.Crossover.eta, ge=0.0)
-    alpha: Number = Field(default=plain.Crossover.alpha, ge=0.0)
+    alpha: Annotated[Number, _goes_with("alpha", "blend")] = Field(default=plain.Crossover.alpha, ge=0.0)
     swap_probability: Fraction = plain.Crossover.swap_probability
 
 
@@ -72,7 +84,7 @@ class Mutation(Table):
     kind: Literal["polynomial", "gaussian"] = "polynomial"
     probability: Fraction = plain.Mutation.probability
     eta: Number = Field(default=plain.Mutation.eta, ge=0.0)
-    sigma: Number = Field(default=plain.Mutation.sigma, gt=0.0)
+    sigma: Annotated[Number, _goes_with("sigma", "gaussian")] = Field(default=plain.Mutation.sigma, gt=0.0)
 
 
 class Stop(Table):

@@ -10,7 +10,7 @@ from test_study_run import TOML, serial, start
 
 from antennaopt.cli.validate import describe
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment import load_experiment
+from antennaopt.experiment import Experiment, load_experiment
 from antennaopt.run.start import resume
 from antennaopt.search import ALGORITHMS, EvolutionSettings, Result, new_search
 from antennaopt.search.objectives import Ranking, build, shortfalls
@@ -116,3 +116,33 @@ def test_what_it_does_not_go_with_is_one_line(tmp_path, line, overrides, said):
     with pytest.raises(ConfigurationError, match=said) as refused:
         load_experiment(written(tmp_path, line + "\n"), overrides)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("evolution.stop.fitness=-0.5", r"evolution\.stop\.fitness = -0\.5 is never reached \(must be >= 0"),
+        (
+            "evolution.crossover={alpha=0.3}",
+            r'crossover\.alpha.* kind = "simulated_binary" \(only "blend" uses alpha\)',
+        ),
+        ("evolution.mutation={sigma=0.1}", r'mutation\.sigma.* kind = "polynomial" \(only "gaussian" uses sigma\)'),
+    ],
+)
+def test_settings_without_effect_are_one_line(tmp_path, override, said):
+    with pytest.raises(ConfigurationError, match=said) as refused:
+        load_experiment(written(tmp_path, "\n"), [override])
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("override", ['evolution.crossover={kind="blend", alpha=0.3}', "evolution.stop.fitness=0"])
+def test_settings_with_an_effect_are_taken_and_resolved(tmp_path, override):
+    given = load_experiment(written(tmp_path, "\n"), [override])
+    assert given.from_resolved(given.resolved()) == given
+
+
+def test_resolved_files_of_earlier_runs_may_have_settings_without_effect(tmp_path):
+    table = load_experiment(written(tmp_path, "\n"), []).resolved()
+    table["evolution"]["stop"]["fitness"] = -0.5
+    table["evolution"]["crossover"]["alpha"] = 0.3
+    assert Experiment.from_resolved(table).evolution.stop.fitness == -0.5
