@@ -19,7 +19,7 @@ from antennaopt.experiment.checks import (
 from antennaopt.experiment.fields import EntryError, Length, Number, Table, refuse
 from antennaopt.families.narrow import too_narrow
 from antennaopt.quantities import format_length
-from antennaopt.settings import ALGORITHMS, LEAST_DECAY_DB, TRUSTED_DB, Ladder, SolverSettings
+from antennaopt.settings import ALGORITHMS, LEAST_DECAY_DB, TRUSTED_DB, EvolutionSettings, Ladder, SolverSettings
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -149,11 +149,25 @@ def check_fidelity(experiment: Experiment) -> None:
     ladder = Ladder(cells=(0.0,) * levels, promote=fidelity.promote, finish=fidelity.finish)
     planned = evolution.settings.before_polish.generations
     if ladder.generations(planned, 0) < 1 or fidelity.finish * (levels - 1) >= 1.0:
-        refuse(
-            f"fidelity.finish = {fidelity.finish:g} leaves the coarsest of {levels} levels nothing of "
-            f"evolution.generations = {evolution.generations} (each finer level takes "
-            f"{ladder.reserved(evolution.generations)}); lower it or raise evolution.generations"
-        )
+        refuse(_too_few(ladder, evolution.settings))
+
+
+def _too_few(ladder: Ladder, settings: EvolutionSettings) -> str:
+    """Return the refusal of levels that leave the coarsest one no generation, with what would do."""
+    planned = settings.before_polish.generations
+    finer = ladder.levels - 1
+    takes = f"{ladder.reserved(planned)} for each of {finer} finer level{'s' if finer > 1 else ''}"
+    if settings.polish:
+        takes = f"{settings.generations - planned} for the local search, {takes}"
+    said = (
+        f"fidelity.finish = {ladder.finish:g} leaves the coarsest of {ladder.levels} levels nothing of "
+        f"evolution.generations = {settings.generations} ({takes})"
+    )
+    for more in range(settings.generations + 1, settings.generations + 1001):
+        ends = ladder.generations(replace(settings, generations=more).before_polish.generations, 0)
+        if ladder.finish * finer < 1.0 and ends >= 1:
+            return f"{said}; raise evolution.generations to {more}"
+    return f"{said}; lower fidelity.finish"
 
 
 def _excluded(experiment: Experiment) -> str | None:

@@ -382,6 +382,14 @@ def test_bad_tables_are_refused_in_one_line(fidelity, message):
     assert "\n" not in str(refused.value)
 
 
+def test_too_few_generations_are_refused_with_those_that_do():
+    few = {"algorithm": "cmaes", "population": 6, "polish": True, "generations": 4}
+    message = r"2 for the local search, 2 for each of 1 finer level.*raise evolution.generations to 5"
+    with pytest.raises(ConfigurationError, match=message):
+        experiment(fidelity={"cells": ["0.6 mm"], "finish": 0.5}, evolution=few)
+    experiment(fidelity={"cells": ["0.6 mm"], "finish": 0.5}, evolution={**few, "generations": 5})
+
+
 SAME = [
     ([11, 12.2], 20, "11 has the cells of 12.2"),
     ([12.3], 13.6, "12.3 has the cells of [solver]"),
