@@ -158,13 +158,14 @@ def operations(root, action):
 def of_a_generation(done, generation, folders):
     """Yield strikes, `n, [event, file]`: before operations that store a generation, and some after the search.
 
-    Those that store a generation go from the first of a file with its number to the log's next line.
+    Those that store a generation go from the first of a file with its number to the log's next line after the last of
+    them is in place. Until then another thread may write lines of antennas that failed.
     """
     written = ("open", "fsync")
     stored = [at for at, (event, name) in enumerate(done) if event in written and f"-{generation:06d}." in name]
-    first, last = stored[0], stored[-1]
-    while done[last][1] != "logs/run.jsonl":
-        last += 1
+    first = stored[0]
+    in_place = done.index(["fsync", done[stored[-1]][1].split("/")[0]], stored[-1])
+    last = done.index(["open", "logs/run.jsonl"], in_place)
     over = max(at for at, (_, name) in enumerate(done) if name.startswith("checkpoint"))
     solved = done[:first].count(SOLVED)
     yield from ((solved - before, SOLVED) for before in (1, 5))
