@@ -125,6 +125,7 @@ def evolve(
             `ancestry`, another run's population to begin with.
     """
     scheduler = options["scheduler"]
+    _check_seeds(experiment.seed, seeds)
     check_folder(Path(out) / experiment.name)
     remote = scheduler is not None or experiment.cluster.kind != "local"
     name = options["backend"] = chosen_backend(options["backend"], remote=remote, quiet=quiet)
@@ -177,21 +178,40 @@ def _evolve_seeds(
 
     summaries: dict[int, RunSummary] = {}
     every = range(experiment.seed, experiment.seed + seeds)
-    left = list(every)
+    left = every
     try:
         with shared_farm() as farm:
             for seed in every:
-                left.remove(seed)
+                told = for_terminal(quiet=quiet)
                 if not quiet:
                     print(f"seed {seed}, {len(summaries) + 1} of {seeds}", file=sys.stderr)
                 one, changes = experiment.model_copy(update={"seed": seed}), [*overrides, f"seed={seed}"]
-                summaries[seed] = carry(one, overrides=changes, progress=for_terminal(quiet=quiet), farm=farm)
+                try:
+                    summaries[seed] = carry(one, overrides=changes, progress=told, farm=farm)
+                finally:
+                    if told.folder is not None:
+                        left = left[1:]
                 click.echo(str(summaries[seed].folder))
     finally:
         if not quiet and summaries:
             print("\n".join(seeds_lines(summaries, seeds)), file=sys.stderr)
-        if left:
+        if 0 < len(left) < seeds:
             print(not_begun(left), file=sys.stderr)
+
+
+def _check_seeds(first: int, seeds: int) -> None:
+    """Refuse runs beyond the largest seed, which could not be resumed.
+
+    Raises:
+        ConfigurationError: The last seed is larger.
+    """
+    from antennaopt.experiment import LARGEST_SEED
+
+    if first + seeds - 1 > LARGEST_SEED:
+        raise ConfigurationError(
+            f"--seeds {seeds} from seed {first} on ends at seed {first + seeds - 1} (must be <= {LARGEST_SEED}); "
+            "lower one of the two"
+        )
 
 
 def not_begun(seeds: Sequence[int]) -> str:

@@ -2,7 +2,7 @@
 
 from antennaopt.experiment.antenna import Antenna, Solver
 from antennaopt.experiment.cluster import Cluster
-from antennaopt.experiment.experiment import Experiment, Gene
+from antennaopt.experiment.experiment import LARGEST_SEED, Experiment, Gene
 from antennaopt.experiment.load import (
     figure_asked,
     figure_written,
@@ -14,6 +14,7 @@ from antennaopt.experiment.load import (
 )
 
 __all__ = [
+    "LARGEST_SEED",
     "Antenna",
     "Cluster",
     "Experiment",

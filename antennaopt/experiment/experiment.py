@@ -46,6 +46,8 @@ from antennaopt.settings import ALGORITHMS
 LATER = ("constraints", "fidelity", "secondary")
 """Tables that earlier versions did not have: they are left out where they are not given, and hashes stay."""
 
+LARGEST_SEED = 2**63 - 1
+
 BUDGET = ("generations", "stop")
 """Entries of [evolution] that may change before a resume."""
 
@@ -94,7 +96,7 @@ class Experiment(Table):
 
     name: str = Field(default="experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     title: str = ""
-    seed: Annotated[int, Strict()] = Field(default=1, ge=0, lt=2**63)
+    seed: Annotated[int, Strict()] = Field(default=1, ge=0, le=LARGEST_SEED)
     polarisation: Literal[POLARISATIONS] = LINEAR  # type: ignore[valid-type]
     antenna: AntennaTable
     limits: Limits | None = None

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
 from antennaopt.quantities import duration
@@ -84,7 +85,13 @@ class GenerationReport:
 
 
 class Progress:
-    """What the driver tells while it works; this one keeps silent."""
+    """What the driver tells while it works; this one keeps silent.
+
+    Attributes:
+        folder: The run's, once there is one, which `resume` goes on with.
+    """
+
+    folder: Path | None = None
 
     def note(self, text: str) -> None:
         """Say one line: the dashboard's link, the reason of a stop."""

@@ -238,6 +238,7 @@ def run(
             texts=texts,
             now=now,
         ) as folder:
+            told.folder = folder.path
             told.note(f"run folder {folder.path}")
             for line in ancestry.lines(experiment.evolution.population) if ancestry else ():
                 told.note(line)

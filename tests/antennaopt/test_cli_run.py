@@ -135,16 +135,49 @@ def test_an_interrupted_run_names_the_seeds_that_it_did_not_begin(call, monkeypa
     """`resume` goes on with the seed in progress alone, so that the others must be named."""
     real = functools.partial(study.run.func, report=False)
 
-    def carry(experiment, **how):
+    def carry(experiment, *, progress, **how):
+        summary = real(experiment, progress=progress, **how)
         if experiment.seed == last:
-            raise Interrupted("interrupted; results/lens can be resumed", exit_code=143)
-        return real(experiment, **how)
+            raise Interrupted(f"interrupted; {summary.folder} can be resumed", exit_code=143)
+        return summary
 
     monkeypatch.setattr(study, "open_farm", serial)
     monkeypatch.setattr(study, "run", carry)
     code, _, err = call("run", "lens.toml", *SMALL, *quiet, "--seed", "3", "--seeds", "4")
     assert (code, "can be resumed" in err) == (143, True)
     assert (line in err.splitlines()) if line else ("not been begun" not in err)
+
+
+@pytest.mark.parametrize(
+    ("last", "line"),
+    [
+        (3, None),  # nothing was begun: the error says it all
+        (5, "seeds 5 to 6 have not been begun; repeat the command with --seed 5 --seeds 2 to run them"),
+    ],
+)
+def test_a_seed_without_a_run_folder_has_not_been_begun(call, monkeypatch, last, line):
+    """There is nothing to resume where a signal or a lost farm ends a run before its folder is made."""
+    real = functools.partial(study.run.func, report=False)
+
+    def carry(experiment, **how):
+        if experiment.seed == last:
+            raise Interrupted("interrupted before anything was solved; nothing is lost", exit_code=143)
+        return real(experiment, **how)
+
+    monkeypatch.setattr(study, "open_farm", serial)
+    monkeypatch.setattr(study, "run", carry)
+    code, _, err = call("run", "lens.toml", *SMALL, "--seed", "3", "--seeds", "4")
+    assert code == 143
+    assert (line in err.splitlines()) if line else ("not been begun" not in err)
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_seeds_beyond_the_largest_are_refused(call, tmp_path, more):
+    """Their runs could not be resumed."""
+    code, out, err = call("run", "lens.toml", *SMALL, "--seed", str(2**63 - 2), "--seeds", "3", *more)
+    assert (code, out) == (2, "")
+    assert "--seeds 3 from seed 9223372036854775806 on ends at seed 9223372036854775808 (must be <= 92233720" in err
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_dry_run_shows_the_cost_and_makes_nothing(call, tmp_path):
