@@ -15,8 +15,8 @@ from antennaopt.cli.options import check_writable, write_out
 def new(family: str, frequency: str, gain: float, out: str) -> None:
     """Write a commented experiment file that `antennaopt run` takes as it is.
 
-    The feed's radius comes from the cutoff of TE11, ranges and a first design from closed forms, and the goals are
-    the gain, the match and what the family is good for. Patches are fed by a probe.
+    Ranges and a first design come from closed forms, the radius of a round feed from the cutoff of TE11, and the
+    goals are the gain, the match and what the family is good for. Patches are fed by a pin, resonators by a slot.
 
     \b
     Examples:
@@ -31,6 +31,7 @@ def new(family: str, frequency: str, gain: float, out: str) -> None:
                dual_mode_horn                                 12.5 to 26 dBi
                corrugated_horn                                  11 to 25 dBi
                lens_horn                                        13 to 26 dBi
+               pyramidal_horn                                   10 to 20 dBi
       feeds    choke_ring_feed                                 7 to 9.5 dBi
       dishes   reflector                                        23 to 40 dBi
                cassegrain                                       29 to 42 dBi
@@ -38,6 +39,8 @@ def new(family: str, frequency: str, gain: float, out: str) -> None:
                splash_plate                                     26 to 40 dBi
       rods     dielectric_rod                                   11 to 18 dBi
       patches  patch, pixel_patch                              5 to 8.5 dBi
+      dipoles  strip_dipole                                     6 to 8.5 dBi
+      others   dielectric_resonator                          4.5 to 7.5 dBi
     """  # noqa: D301 - \b is click's
     from antennaopt.experiment.beginning import new_experiment
 

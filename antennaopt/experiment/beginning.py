@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from scipy.constants import c
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment.beginning_boards import GAINS, TABLES, board_text
+from antennaopt.experiment.beginning_in_space import FILES, text_in_space
 from antennaopt.families import RULES, families
 from antennaopt.families.start import WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
@@ -29,8 +29,8 @@ def new_experiment(family: str, frequency: str, gain_dbi: float) -> str:
     Raises:
         ConfigurationError: There is no such family, it has nothing to search, or the gain is beyond its closed form.
     """
-    rule = None if family in TABLES else _rule(family)
-    low, high = GAINS if rule is None else (rule.lowest, rule.highest)
+    rule = FILES[family] if family in FILES else _rule(family)
+    low, high = rule.lowest, rule.highest
     try:
         hz = parse_quantity(frequency, FREQUENCY)
     except QuantityError as error:
@@ -38,21 +38,21 @@ def new_experiment(family: str, frequency: str, gain_dbi: float) -> str:
     if not _FEWEST_HZ <= hz <= _MOST_HZ:
         raise ConfigurationError(f'--frequency "{frequency}" must be from 1 MHz to 10 THz; correct it')
     if not low <= gain_dbi <= high:
-        better = ", ".join(name for name, one in RULES.items() if one.lowest <= gain_dbi <= one.highest)
+        better = ", ".join(name for name, one in (RULES | FILES).items() if one.lowest <= gain_dbi <= one.highest)
         other = f", or take one of {better}" if better else ""
         raise ConfigurationError(
             f"--gain {gain_dbi:g} dBi is out of reach of a {family}, whose rule holds from {low:g} to "
             f"{high:g} dBi; choose a gain in between{other}"
         )
-    if rule is None:
-        return board_text(family, hz, gain_dbi)
+    if not isinstance(rule, Rule):
+        return text_in_space(family, hz, gain_dbi)
     return _text(family, hz, gain_dbi, rule.make(10 ** (gain_dbi / 10)))
 
 
 def _rule(family: str) -> Rule:
     if family in RULES:
         return RULES[family]
-    known = f"families: {', '.join((*RULES, *TABLES))}"
+    known = f"families: {', '.join((*RULES, *FILES))}"
     if family in _NOTHING_TO_SEARCH:
         what = "is the feed alone" if family == "open_waveguide" else "is drawn by points, which are no genes"
         raise ConfigurationError(f"{family} {what}, so there is nothing to search; take another one ({known})")
@@ -60,7 +60,7 @@ def _rule(family: str) -> Rule:
         raise ConfigurationError(
             f"`new` writes no file of a {family}; write it by hand, or take another family ({known})"
         )
-    close = get_close_matches(family, (*RULES, *TABLES), n=1, cutoff=0.5)
+    close = get_close_matches(family, (*RULES, *FILES), n=1, cutoff=0.5)
     meant = f"; did you mean {close[0]}?" if close else ";"
     raise ConfigurationError(f"{family} is not a known family{meant} ({known})")
 

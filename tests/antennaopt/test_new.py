@@ -10,12 +10,14 @@ import pytest
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment import parse_table
 from antennaopt.experiment.beginning import new_experiment
-from antennaopt.families import FAMILIES, RULES, stack
+from antennaopt.experiment.beginning_in_space import FILES
+from antennaopt.families import RULES, families, stack
 from antennaopt.families.parameters import cutoff_frequency
 from antennaopt.run.planning import plan_for
 from antennaopt.solve.certificate import DECAY_DB
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.plan import plan
+from antennaopt.solve.solvers import evaluator_of
 
 NOT_SEARCHED = {"open_waveguide", "outline"}
 
@@ -54,22 +56,38 @@ def test_the_first_design_is_solved_and_near_its_gain(family):
     assert outcome.metrics["gain_dbi"][0] == pytest.approx(gain, abs=3.0)
 
 
+@pytest.mark.parametrize("family", FILES)
+@pytest.mark.parametrize("end", ["lowest", "highest"])
+@pytest.mark.parametrize("frequency", ["0.9 GHz", "10 GHz", "0.1 THz"])
+def test_files_in_space_are_valid_and_can_be_trusted(family, end, frequency):
+    """Any antenna of the ranges can be built, and searches stop where the certificate lets them."""
+    experiment = begun(family, frequency, getattr(FILES[family], end))
+    assert -plan_for(experiment)["decay_db"] <= DECAY_DB
+    assert experiment.kind.refusal(stack([*experiment.bounds()])) == [None, None]
+    assert experiment.warnings == ()
+    planted = {gene: experiment.start[0][gene.name] for gene in experiment.genes if gene.name in experiment.start[0]}
+    assert planted and all(gene.low < value < gene.high for gene, value in planted.items() if gene.kind == "real")
+
+
+@pytest.mark.parametrize(("family", "gain"), [("strip_dipole", 8.0), ("pyramidal_horn", 12.0)])
+def test_first_designs_in_space_are_near_their_gain(family, gain):
+    """With what the closed form leaves out in the middle of its range. Small horns have more than 51 % efficiency."""
+    experiment = begun(family, "10 GHz", gain, frequencies=["10 GHz"])
+    middle = {gene.name: (gene.low + gene.high) / 2 for gene in experiment.genes}
+    solve = evaluator_of(family)
+    (outcome,) = solve(family, [experiment.design(middle | experiment.start[0])], plan_for(experiment))
+    assert outcome.ok, outcome.error
+    assert outcome.metrics["gain_dbi"][0] == pytest.approx(gain, abs=1.0)
+
+
 @pytest.mark.parametrize("family", ["patch", "pixel_patch"])
 @pytest.mark.parametrize("frequency", ["0.9 GHz", "10 GHz", "0.1 THz"])
-def test_patches_can_be_trusted(family, frequency):
-    """Searches stop where the certificate lets them, and S11 does not hang on the cell: the pin has its radius.
-
-    Before, they stopped at -20 dB, so that each antenna of such a run was doubtful. In the smallest patch the pin still
-    is below the metal, wherever it stands.
-    """
+def test_the_pin_of_patches_has_its_radius_and_is_below_the_smallest(family, frequency):
+    """S11 does not hang on the cell then."""
     experiment = begun(family, frequency, 7.0)
-    found = plan_for(experiment)
-    assert -found["decay_db"] <= DECAY_DB
     lower, upper = experiment.bounds()
     assert 0 < lower["feed.radius"] <= 0.65e-3
-    smallest = {**lower, "feed.offset": upper["feed.offset"]}
-    assert experiment.kind.refusal(stack([lower, smallest, upper])) == [None, None, None]
-    assert experiment.warnings == ()
+    assert experiment.kind.refusal(stack([{**lower, "feed.offset": upper["feed.offset"]}])) == [None]
 
 
 def test_file_to_stdout_and_to_disk(call, tmp_path):
@@ -120,16 +138,17 @@ def test_refused_in_one_line(call, family, frequency, gain, says):
 
 
 def test_help_names_every_family(call):
+    every = RULES | FILES
     code, out, _ = call("new", "--help")
-    assert code == 0 and all(family in out for family in RULES)
+    assert code == 0 and all(family in out for family in every)
     for line in out.splitlines():
         found = re.search(r"([\d.]+) to ([\d.]+) dBi", line)
-        for family in (one for one in RULES if found and one in line):
-            assert found is not None and (RULES[family].lowest, RULES[family].highest) == (
+        for family in (one for one in every if found and re.search(rf"\b{one}\b", line)):
+            assert found is not None and (every[family].lowest, every[family].highest) == (
                 float(found[1]),
                 float(found[2]),
             )
-    assert set(RULES) <= set(FAMILIES) - NOT_SEARCHED
+    assert set(every) == set(families()) - NOT_SEARCHED
 
 
 def test_a_family_without_a_rule_is_refused_in_one_line(monkeypatch):
