@@ -75,7 +75,7 @@ class Crossover(Table):
     probability: Fraction = plain.Crossover.probability
     eta: Number = Field(default=plain.Crossover.eta, ge=0.0)
     alpha: Annotated[Number, _goes_with("alpha", "blend")] = Field(default=plain.Crossover.alpha, ge=0.0)
-    swap_probability: Fraction = plain.Crossover.swap_probability
+    swap_probability: Annotated[Fraction, _goes_with("swap_probability", "uniform")] = plain.Crossover.swap_probability
 
 
 class Mutation(Table):

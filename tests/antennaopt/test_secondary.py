@@ -126,6 +126,10 @@ def test_what_it_does_not_go_with_is_one_line(tmp_path, line, overrides, said):
             "evolution.crossover={alpha=0.3}",
             r'crossover\.alpha.* kind = "simulated_binary" \(only "blend" uses alpha\)',
         ),
+        (
+            'evolution.crossover={kind="blend", swap_probability=0.3}',
+            r'crossover\.swap_probability.* kind = "blend" \(only "uniform" uses swap_probability\)',
+        ),
         ("evolution.mutation={sigma=0.1}", r'mutation\.sigma.* kind = "polynomial" \(only "gaussian" uses sigma\)'),
     ],
 )
@@ -135,7 +139,14 @@ def test_settings_without_effect_are_one_line(tmp_path, override, said):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("override", ['evolution.crossover={kind="blend", alpha=0.3}', "evolution.stop.fitness=0"])
+@pytest.mark.parametrize(
+    "override",
+    [
+        'evolution.crossover={kind="blend", alpha=0.3}',
+        'evolution.crossover={kind="uniform", swap_probability=0.3}',
+        "evolution.stop.fitness=0",
+    ],
+)
 def test_settings_with_an_effect_are_taken_and_resolved(tmp_path, override):
     given = load_experiment(written(tmp_path, "\n"), [override])
     assert given.from_resolved(given.resolved()) == given
