@@ -163,10 +163,11 @@ def _too_few(ladder: Ladder, settings: EvolutionSettings) -> str:
         f"fidelity.finish = {ladder.finish:g} leaves the coarsest of {ladder.levels} levels nothing of "
         f"evolution.generations = {settings.generations} ({takes})"
     )
+    lower = replace(ladder, finish=0.0).generations(planned, 0) >= 1
     for more in range(settings.generations + 1, settings.generations + 1001):
         ends = ladder.generations(replace(settings, generations=more).before_polish.generations, 0)
         if ladder.finish * finer < 1.0 and ends >= 1:
-            return f"{said}; raise evolution.generations to {more}"
+            return f"{said}; {'lower fidelity.finish or ' if lower else ''}raise evolution.generations to {more}"
     return f"{said}; lower fidelity.finish"
 
 

@@ -135,11 +135,11 @@ def check_stop(experiment: Experiment) -> None:
         ConfigurationError: It is below 0, and nothing makes a fitness negative.
     """
     fitness, tolerance = experiment.evolution.stop.fitness, experiment.tolerance
-    is_sampled = tolerance is not None and tolerance.samples
-    if fitness is not None and fitness < 0.0 and experiment.secondary is None and not is_sampled:
+    if fitness is not None and fitness < 0.0 and experiment.secondary is None:
+        add = "" if tolerance is not None and tolerance.samples else " or add secondary"  # the two exclude each other
         refuse(
             f"evolution.stop.fitness = {fitness:g} is never reached (must be >= 0: with all goals met the fitness is "
-            "0, and only secondary makes it negative); raise it or add secondary"
+            f"0, and only secondary makes it negative); raise it{add}"
         )
 
 

@@ -384,10 +384,14 @@ def test_bad_tables_are_refused_in_one_line(fidelity, message):
 
 def test_too_few_generations_are_refused_with_those_that_do():
     few = {"algorithm": "cmaes", "population": 6, "polish": True, "generations": 4}
-    message = r"2 for the local search, 2 for each of 1 finer level.*raise evolution.generations to 5"
+    message = r"2 for the local search, 2 for each of 1 finer level\); raise evolution.generations to 5"
     with pytest.raises(ConfigurationError, match=message):
         experiment(fidelity={"cells": ["0.6 mm"], "finish": 0.5}, evolution=few)
     experiment(fidelity={"cells": ["0.6 mm"], "finish": 0.5}, evolution={**few, "generations": 5})
+    many = {"algorithm": "cmaes", "population": 6, "generations": 16}
+    message = r"\(16 for each of 1 finer level\); lower fidelity.finish or raise evolution.generations to 51"
+    with pytest.raises(ConfigurationError, match=message):
+        experiment(fidelity={"cells": ["0.6 mm"], "finish": 0.99}, evolution=many)
 
 
 SAME = [

@@ -123,6 +123,10 @@ def test_what_it_does_not_go_with_is_one_line(tmp_path, line, overrides, said):
     [
         ("evolution.stop.fitness=-0.5", r"evolution\.stop\.fitness = -0\.5 is never reached \(must be >= 0"),
         (
+            'tolerance={samples=4, of={"lens.radii"={sigma="0.02 mm"}}};evolution.stop.fitness=-0.5',
+            r"must be >= 0: .*\); raise it$",
+        ),
+        (
             "evolution.crossover={alpha=0.3}",
             r'crossover\.alpha.* kind = "simulated_binary" \(only "blend" uses alpha\)',
         ),
@@ -135,7 +139,7 @@ def test_what_it_does_not_go_with_is_one_line(tmp_path, line, overrides, said):
 )
 def test_settings_without_effect_are_one_line(tmp_path, override, said):
     with pytest.raises(ConfigurationError, match=said) as refused:
-        load_experiment(written(tmp_path, "\n"), [override])
+        load_experiment(written(tmp_path, "\n"), override.split(";"))
     assert "\n" not in str(refused.value)
 
 
