@@ -14,7 +14,7 @@ import numpy as np
 from scipy.constants import c
 
 from antennaopt.families.family import Designs, Family
-from antennaopt.families.narrow import ACROSS_GUIDE, narrow
+from antennaopt.families.narrow import ACROSS_GUIDE, LAYER, narrow
 from antennaopt.families.parameters import length, length_left_out
 from antennaopt.families.spatial import Board, Guide, Measure, Spatial, Tube
 from antennaopt.families.substrates import cylinders, each
@@ -35,6 +35,8 @@ HORN = (
     length("horn.height", "Inside height of the aperture along x, in the E plane.", example='"42 mm"'),
     length("horn.wall", "Thickness of all walls, along x and y.", example='"1.27 mm"'),
 )
+
+NARROW = (*narrow(ACROSS_GUIDE, "feed.height"), *narrow(LAYER, "horn.length"))
 
 
 def _board(design: Mapping[str, float]) -> Board:
@@ -105,5 +107,5 @@ FAMILY = Family(
     parameters=(*GUIDE, *HORN),
     size=_size,
     faults=_faults,
-    spatial=Spatial(board=_board, start=_start, author="balanis", narrow=narrow(ACROSS_GUIDE, "feed.height")),
+    spatial=Spatial(board=_board, start=_start, author="balanis", narrow=NARROW),
 )

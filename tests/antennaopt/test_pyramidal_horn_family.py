@@ -48,6 +48,7 @@ decay_db = 40
         ('wall = "1.27 mm"', "", "antenna.horn.wall is missing"),
         ('wall = "1.27 mm"', 'wall = "0 mm"', "antenna.horn.wall"),
         ('length = "40 mm"', 'length = "-40 mm"', "antenna.horn.length"),
+        ('length = "40 mm"', 'length = "1 um"', "antenna.horn.length = 1 um is too small for cells of 2.72539 mm"),
         ('length = "30 mm"', 'radius = "3 mm"', "antenna.feed"),
         ("decay_db = 40", 'decay_db = 40\nsurfaces = "full"', "solver.surfaces is of bodies of revolution"),
     ],
