@@ -34,7 +34,7 @@ from antennaopt.run.sampling import sampling_of
 from antennaopt.run.studies import Bench
 from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
 from antennaopt.run.write_behind import WriteBehind
-from antennaopt.run.yields import FINALISTS, final_yields
+from antennaopt.run.yields import FINALISTS, final_yields, yields_in
 from antennaopt.search import ALL_GOALS_MET
 from antennaopt.search.fronts import Front, hypervolume
 from antennaopt.solve.certificate import account, crowned
@@ -44,6 +44,7 @@ from antennaopt.store.cache import EvaluationCache
 from antennaopt.store.checkpoint import Checkpoint
 from antennaopt.store.levels import level_accounts
 from antennaopt.store.made import made_table
+from antennaopt.store.reading import read_certificates
 from antennaopt.store.run_folder import RunFolder
 from antennaopt.store.stepping import stepping_of
 
@@ -122,6 +123,7 @@ class Session:
             )
         plans = [*place.coarser, place.plan]
         search = search_of(experiment, genomes_of(folder), plans)
+        self._seconds_before = self._store.seconds_before()
         interfaces = Interfaces(
             objectives=experiment.goals,
             design=experiment.design,
@@ -131,7 +133,7 @@ class Session:
             progress=progress,
             signals=signals,
             batch_size=experiment.cluster.batch_size,
-            seconds_before=self._store.seconds_before(),
+            seconds_before=self._seconds_before,
             sampling=sampling_of(experiment, place.plan),
         )
         self.driver = Driver(search, interfaces)
@@ -187,12 +189,15 @@ class Session:
             finished = self.driver.search.stopped(self.driver.seconds)
             if finished is not None:
                 self._progress.note(f"nothing is left to solve: {finished}; {_how_to_go_on(finished, self._folder)}")
+            stored = None if finished is None else self._stored()
             found = self._search()
             if report and found.best is not None:
                 self._ahead = Ahead(self._folder.path, self._drawer)
                 if self._rehearses:
                     rehearse_field(self._experiment, self._farm, self._plan, found.best.design)
             summary = self._with_yields(self._with_findings(self._certify(found)))
+            if stored is not None and self._stored() == stored:  # nothing was solved: no time of the run
+                summary = replace(summary, wall_seconds=self._seconds_before)
             summary = replace(summary, cache_dropped=getattr(self._solving, "dropped", 0))
             self._log_stop(summary)
             if summary.best is not None:
@@ -229,6 +234,10 @@ class Session:
     def _warn_of_cache(self, line: str) -> None:
         self._progress.note(line)
         self._folder.log("cache_warning", text=line)
+
+    def _stored(self) -> tuple[Any, Any]:
+        """Return what sessions store of the antennas that they solve after the search: certificates and yields."""
+        return read_certificates(self._folder), yields_in(self._folder.path)
 
     def _search(self) -> RunSummary:
         began = time.monotonic()

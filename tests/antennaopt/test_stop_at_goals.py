@@ -118,6 +118,7 @@ def test_resume_of_a_run_that_met_its_goals_says_so_and_how_to_go_on(tmp_path):
     told = Told()
     again = resume(done.folder, farm=serial, evaluate=refusing, report=False, progress=told)
     assert (again.reason, again.evaluations, again.best) == (done.reason, done.evaluations, done.best)
+    assert again.wall_seconds == done.wall_seconds  # a session that solves nothing is no time of the run
     said = "; ".join(told.lines)
     assert "nothing is left to solve: all goals are met" in said
     assert "--set evolution.stop.goals=false" in said
