@@ -192,16 +192,22 @@ def line_on_lattice(port: LinePort, grid: Grid, media: Media) -> LineOnLattice:
     Raises:
         ConfigError: A place lies between lattice planes, beyond the lattice or in a layer. Or, anywhere from the source
             to the last plane: strip or ground is missing, the strip is wider, metal is in between, the substrate
-            changes. Or the strip reaches the lattice's end, or cells at the middle plane differ.
+            changes. Or the strip reaches the lattice's end or a layer at its sides or above, the ground is in one, or
+            cells at the middle plane differ.
     """
     along = "xy".index(port.axis)
     across = 1 - along
     ground, strip = (plane_of(grid, 2, place, "z") for place in port.z)
     lines = _lines(grid.planes[across], port.strip)
-    if lines[0] == 0 or lines[-1] == grid.counts[across]:
+    if not grid.layers[2 * across] < lines[0] <= lines[-1] < grid.counts[across] - grid.layers[2 * across + 1]:
         raise ConfigError(
-            f"port.strip = ({port.strip[0]:g}, {port.strip[1]:g}) m reaches the end of the lattice; leave a cell on "
-            "both sides"
+            f"port.strip = ({port.strip[0]:g}, {port.strip[1]:g}) m reaches the end of the lattice or an absorbing "
+            "layer; leave a cell on both sides"
+        )
+    if not grid.layers[4] <= ground < strip < grid.counts[2] - grid.layers[5]:
+        raise ConfigError(
+            f"port.z = ({port.z[0]:g}, {port.z[1]:g}) m reaches the top of the lattice or an absorbing layer; leave a "
+            "cell above the strip"
         )
     places = [
         plane_of(grid, along, port.source, "source"),

@@ -212,6 +212,29 @@ def test_bad_ports_are_one_line(change: dict, message: str) -> None:
 
 @pytest.mark.parametrize("axis", ["x", "y"])
 @pytest.mark.parametrize(
+    ("ends", "k", "message"),
+    [
+        ((0, 4), 3, "port.strip = .* reaches the end of the lattice or an absorbing layer; leave a cell on both sides"),
+        ((5, 9), 3, "port.strip = .* reaches"),
+        ((LAYERS, LAYERS + 4), 3, "port.strip = .* reaches"),
+        ((36, 40), 3, "port.strip = .* reaches"),
+        ((22, 28), 22, "port.z = .0, 0.00583. m reaches the top of the lattice or an absorbing layer"),
+        ((22, 28), 17, "port.z = .* reaches the top"),
+    ],
+)
+def test_a_strip_in_a_layer_is_refused(axis: str, ends: tuple[int, int], k: int, message: str) -> None:
+    """At its sides or above: the static field is that between the layers."""
+    scene, grid, ports = line(3, 6, axis)
+    across = grid.x if axis == "y" else grid.y
+    strip, z = (float(across[ends[0]]), float(across[ends[1]])), float(grid.z[k])
+    sides = (strip, EVERYWHERE) if axis == "y" else (EVERYWHERE, strip)
+    scene = replace(scene, sheets=(yee.Sheet(z=z, x=sides[0], y=sides[1]),))
+    with pytest.raises(ConfigError, match=message):
+        line_on_lattice(replace(ports[0], strip=strip, z=(0.0, z)), grid, fill(scene, grid))
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("gap", "port.strip is no metal at z = 0.000795 m from"),
