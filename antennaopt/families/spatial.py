@@ -88,7 +88,8 @@ class Cylinder:
     def strips(self, count: int) -> tuple[Rectangle, ...]:
         """Return rectangles along x that have together the cylinder's section, each the area of its part of it."""
         edges = self.radius * np.linspace(-1.0, 1.0, count + 1)
-        whole = (edges * np.sqrt(self.radius**2 - edges**2) + self.radius**2 * np.arcsin(edges / self.radius)) / 2
+        heights = np.sqrt(np.maximum(self.radius**2 - edges**2, 0.0))  # r**2 rounds otherwise in arrays
+        whole = (edges * heights + self.radius**2 * np.arcsin(edges / self.radius)) / 2
         halves = np.diff(whole) / np.diff(edges)
         spans = zip(edges[:-1].tolist(), edges[1:].tolist(), halves.tolist(), strict=True)
         return tuple(Rectangle(x=(-half, half), y=(low, high)) for low, high, half in spans)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Protocol
 
 import numpy as np
@@ -259,8 +260,8 @@ def plane_of(grid: Grid, axis: int, place: float, name: str) -> int:
 def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     """Return a port's edges on a lattice.
 
-    A single column takes the nearest line at which both its ends touch metal, at most two lines away. In a symmetry
-    plane it stays in it.
+    A port that has one line along an axis takes the nearest one there at which all its ends touch metal, at most two
+    lines away: the nearest to the end of a strip may be beyond the metal. In a symmetry plane it stays in it.
 
     Raises:
         ConfigError: An end lies between lattice planes or touches no metal, both are in one plane, metal is in the
@@ -280,8 +281,7 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
             "widen the gap or make cells smaller"
         )
     places = [_lines(grid.planes[axis], port.span("xyz"[axis])) for axis in (first, second)]
-    if len(places[0]) == 1 and len(places[1]) == 1:
-        places = _nearest_on_metal(port, grid, media.metal, (low, high), (int(places[0][0]), int(places[1][0])))
+    places = _nearest_on_metal(port, grid, media.metal, (low, high), places)
     width = [grid.dual(axis) for axis in (first, second)]
     total = sum(width[0][one] for one in places[0]) * sum(width[1][one] for one in places[1])
     share = 1
@@ -336,27 +336,33 @@ def _lines(planes: np.ndarray, span: Interval) -> np.ndarray:
 
 
 def _nearest_on_metal(
-    port: LumpedPort, grid: Grid, metal: np.ndarray, levels: tuple[int, int], near: tuple[int, int]
+    port: LumpedPort, grid: Grid, metal: np.ndarray, levels: tuple[int, int], near: list[np.ndarray]
 ) -> list[np.ndarray]:
+    """Return lines of a port along both axes across it: the nearest ones with metal at both ends of all columns."""
     along = "xyz".index(port.axis)
-    first, second = (axis for axis in range(3) if axis != along)
-    ranges = [
-        range(at, at + 1)  # a column off a symmetry plane would be two ports
-        if _on_magnetic_wall(grid, axis, at)
-        else range(max(0, at - _REACH), min(grid.counts[axis], at + _REACH) + 1)
-        for axis, at in zip((first, second), near, strict=True)
-    ]
-    middles = [port.span("xyz"[axis])[0] for axis in (first, second)]
-    around = [
-        (abs(grid.planes[first][i] - middles[0]) + abs(grid.planes[second][j] - middles[1]), i, j)
-        for i in ranges[0]
-        for j in ranges[1]
-    ]
-    for _, i, j in sorted(around):
-        column = {first: i, second: j}
-        if all(_touches(metal, along, level, column, beyond) for level, beyond in zip(levels, (-1, 0), strict=True)):
-            return [np.array([i]), np.array([j])]
-    return [np.array([near[0]]), np.array([near[1]])]
+    across = [axis for axis in range(3) if axis != along]
+    choices = [_around(grid, axis, lines) for axis, lines in zip(across, near, strict=True)]
+    middles = [sum(port.span("xyz"[axis])) / 2 for axis in across]
+
+    def distance(places: tuple[np.ndarray, ...]) -> tuple[float, ...]:
+        parts = zip(across, places, middles, strict=True)
+        away = sum(abs(grid.planes[axis][one[0]] - middle) for axis, one, middle in parts if len(one) == 1)
+        return (away, *(int(one[0]) for one in places))
+
+    for places in sorted(product(*choices), key=distance):
+        columns = [dict(zip(across, column, strict=True)) for column in product(*(one.tolist() for one in places))]
+        ends = product(zip(levels, (-1, 0), strict=True), columns)
+        if all(_touches(metal, along, level, column, beyond) for (level, beyond), column in ends):
+            return list(places)
+    return near
+
+
+def _around(grid: Grid, axis: int, lines: np.ndarray) -> list[np.ndarray]:
+    """Return what a port may have in place of its lines along an axis."""
+    if len(lines) > 1 or _on_magnetic_wall(grid, axis, int(lines[0])):  # a column off a symmetry plane were two ports
+        return [lines]
+    first = int(lines[0])
+    return [np.array([at]) for at in range(max(0, first - _REACH), min(grid.counts[axis], first + _REACH) + 1)]
 
 
 def _on_magnetic_wall(grid: Grid, axis: int, plane: int) -> bool:

@@ -6,7 +6,7 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
-from antennas_in_space import board_of, loaded
+from antennas_in_space import board_of, loaded, planned
 from patch_files import EDGE, INSET, PROBE, STUDY, changed
 from scipy.constants import c
 
@@ -20,6 +20,8 @@ from antennaopt.solve.port import bandwidth_of, port_of
 from antennaopt.solve.solvers import evaluator_of, planner_of
 from antennaopt.solve.yee_plan import YeePlan, grid_of, scene_of
 from fdtd.errors import ConfigError
+from fdtd.yee.media import fill
+from fdtd.yee.ports import port_columns
 
 
 def test_closed_form_is_that_of_the_textbook():
@@ -320,3 +322,16 @@ def test_layers_too_close_are_refused_before_solving(call, tmp_path, margin, cel
     (tmp_path / "patch.toml").write_text(changed(('"6 mm"', f'"{margin}"'), ('"2 mm"', f'"{cell}"')))
     code, _, err = call("validate", str(tmp_path / "patch.toml"))
     assert code == 2 and len(err.splitlines()) == 1 and says in err
+
+
+@pytest.mark.parametrize("offset", ["", '\nline_offset = "0 mm"', '\nline_offset = "3 mm"'])
+def test_the_port_of_a_line_stands_on_it_on_thick_boards(tmp_path, offset):
+    """The line acts most of a cell beyond its last line of the lattice; the one nearest to its end is beyond it."""
+    changes = ('"1.6 mm"', '"6 mm"'), ('"4 mm"', '"1.5 mm"'), ('line_length = "8 mm"', f'line_length = "8 mm"{offset}')
+    experiment = loaded(changed(*changes, text=EDGE), tmp_path)
+    plan, board = planned(experiment), experiment.kind.board(experiment.design())
+    scene = scene_of(board, plan.design_frequency)
+    grid = grid_of(plan, scene)
+    (at,) = set(port_columns(scene.port, grid, fill(scene, grid)).points[:, 3].tolist())
+    assert grid.x[at - 1] < board.port.x < grid.x[at]
+    assert abs(grid.x[at - 1] - board.port.x) < abs(grid.x[at] - board.port.x)
