@@ -89,18 +89,14 @@ def _cell_at_edges(experiment: Experiment) -> float:
 def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
     """Return why a family has not one of the figures that are asked for; None where it has all.
 
-    Figures with options are computed from the two stored cuts of a body of revolution, which stand for its whole
-    pattern. Those of a board do not.
+    Figures of the co- and the cross-polar pattern, and of the phase, are computed from two stored cuts that stand for
+    the whole pattern of a body of revolution. Those of a board do not.
     """
-    if family.spatial is None:
-        return None
-    name = next((one.name for one in figures if not one.copied), None)
-    if name is None:
-        return None
-    return (
-        f"{name}: figures with options are of bodies of revolution, and a {family.name} is none; use a metric of "
-        "every row, for example crosspol_db, without options"
-    )
+    for one in () if family.spatial is None else figures:
+        fault = one.fault_in_space()
+        if fault is not None:
+            return f"{one.name}: {one.metric} {fault}"
+    return None
 
 
 def closed_form_in_space(experiment: Experiment, word: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from antennaopt.figures.kinds import KINDS, FigureKind, Options, Solved, described, mask_of
 from antennaopt.metrics import METRICS, Metric
 from fdtd.errors import ConfigError
-from fdtd.farfield.cuts import Cuts
+from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import Mask
 
 LINEAR, CIRCULAR = "linear", ("rhcp", "lhcp")
@@ -94,6 +94,20 @@ class Figure:
         """Limits of the pattern; None of a single level, and of any other figure."""
         settings = self.settings
         return mask_of(settings) if "at_most" in settings or "at_least" in settings else None
+
+    def fault_in_space(self) -> str | None:
+        """Return why antennas that are solved in three dimensions have not this figure; None where they have."""
+        if self.copied:
+            return None
+        if self.kind.in_space is None:
+            known = ", ".join(name for name, one in KINDS.items() if one.in_space is not None)
+            return f"is of bodies of revolution; of figures with options antennas in space have {known}"
+        ones = np.ones((1, 1, 4), complex)
+        try:
+            self.kind.in_space(Circles(e=ones, h=ones), self.settings)
+        except ConfigError as problem:
+            return f"cannot be computed of antennas in space: {problem}"
+        return None
 
     @property
     def copied(self) -> bool:

@@ -14,7 +14,7 @@ from scipy.constants import c
 from antennaopt.metrics import GOALS, METRICS, GoalKind, Metric, Place
 from antennaopt.quantities import format_angle, format_length
 from fdtd.farfield import beams, feeds, masks
-from fdtd.farfield.cuts import Cuts
+from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import MASK_PLANES, Mask, mask_excess_db
 
 Options = Mapping[str, Any]
@@ -71,6 +71,7 @@ class FigureKind:
         metric: Label, unit and goals.
         compute: Values (B, F) from data and options, NaN where it is not defined; None where it is a metric of every
             row and takes no options.
+        in_space: The same of antennas that are solved in three dimensions; None where they have not this figure.
         needs: Options that must be given.
         takes: Options that may be given.
         words: End of the label: options, each with the text around it.
@@ -81,6 +82,7 @@ class FigureKind:
 
     metric: Metric
     compute: Callable[[Solved, Options], np.ndarray] | None = None
+    in_space: Callable[[Circles, Options], np.ndarray] | None = None
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     words: tuple[tuple[str, str], ...] = ()
@@ -104,13 +106,21 @@ def mask_of(options: Options) -> Mask:
     )
 
 
-def _pattern(data: Solved, options: Options) -> np.ndarray:
+def _pattern(cuts: Cuts | Circles, options: Options) -> np.ndarray:
     """Excess over a mask; of a single level the largest, or smallest, level."""
     side = options.get("side")
     if side is None:
-        return mask_excess_db(data.cuts, mask_of(options))
+        return mask_excess_db(cuts, mask_of(options))
     sign = 1.0 if side == "at_most" else -1.0
-    return sign * mask_excess_db(data.cuts, mask_of({**options, side: 0.0}))
+    return sign * mask_excess_db(cuts, mask_of({**options, side: 0.0}))
+
+
+def _beamwidth(cuts: Cuts | Circles, options: Options) -> np.ndarray:
+    return beams.beamwidth_deg(cuts, options["plane"], options.get("level_db", LEVEL_DB))
+
+
+def _symmetry(cuts: Cuts | Circles, options: Options) -> np.ndarray:
+    return beams.beam_symmetry_db(cuts, options.get("theta"))
 
 
 def _centre(data: Solved, options: Options) -> np.ndarray:
@@ -176,7 +186,8 @@ _KINDS = (
     ),
     FigureKind(
         metric=_DB(key="pattern_db", label="level"),
-        compute=_pattern,
+        compute=lambda data, settings: _pattern(data.cuts, settings),
+        in_space=_pattern,
         takes=("theta", "plane", "absolute"),
         planes=MASK_PLANES,
     ),
@@ -228,9 +239,8 @@ _KINDS = (
             key="beamwidth_deg", label="beamwidth", unit="deg", goal=GoalKind(ratio=True, floor=0.0, ceiling=360.0),
             absent="not defined",
         ),
-        compute=lambda data, settings: beams.beamwidth_deg(
-            data.cuts, settings["plane"], settings.get("level_db", LEVEL_DB)
-        ),
+        compute=lambda data, settings: _beamwidth(data.cuts, settings),
+        in_space=_beamwidth,
         needs=("plane",),
         takes=("level_db",),
         words=(("plane", ", {}"), ("level_db", ", {}")),
@@ -240,7 +250,8 @@ _KINDS = (
         metric=_DB(
             key="beam_symmetry_db", label="difference of E and H plane", goal=GoalKind(floor=0.0), absent="not defined"
         ),
-        compute=lambda data, settings: beams.beam_symmetry_db(data.cuts, settings.get("theta")),
+        compute=lambda data, settings: _symmetry(data.cuts, settings),
+        in_space=_symmetry,
     ),
     FigureKind(
         metric=_SHARE(key="aperture_efficiency", label="aperture efficiency"),

@@ -131,7 +131,7 @@ def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts) -> Non
 
 
 def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], boresight: float) -> None:
-    """Draw the limits of a pattern that goals set, each shaded on its forbidden side.
+    """Draw the limits of a pattern that goals set, each shaded on its forbidden side; on both sides of the axis.
 
     Args:
         axes: With its limits set.
@@ -142,12 +142,12 @@ def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], b
     lines = [line for goal in goals for line in goal.lines if set(line.planes) & set(planes)]
     for line in lines[:MOST_LINES]:
         level = [one + (0.0 if line.absolute else boresight) for one in line.level]
-        axes.plot(line.theta_deg, level, color=GOAL, lw=1.8, solid_capstyle="butt", zorder=4)
         low, high = axes.get_ylim()
         shade = SHADE * (high - low) * (1.0 if line.upper else -1.0)
-        axes.fill_between(
-            line.theta_deg, level, [one + shade for one in level], color=GOAL, alpha=0.15, lw=0, zorder=1.5
-        )
+        for side in (1, -1) if axes.get_xlim()[0] < 0.0 else (1,):
+            theta = [side * one for one in line.theta_deg]
+            axes.plot(theta, level, color=GOAL, lw=1.8, solid_capstyle="butt", zorder=4)
+            axes.fill_between(theta, level, [one + shade for one in level], color=GOAL, alpha=0.15, lw=0, zorder=1.5)
         axes.set_ylim(low, high)
         to_right = not line.upper or line.theta_deg[-1] < FIRST_ANGLES_DEG
         at = 0 if to_right else len(level) - 1

@@ -20,7 +20,7 @@ from antennaopt.figures import Figure, Solved
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome
 from fdtd.farfield import or_none
-from fdtd.farfield.cuts import Cuts
+from fdtd.farfield.cuts import Circles, Cuts
 
 AT_ONCE = 256
 """Outcomes whose cuts are interpolated together: bounds the memory that a large batch takes."""
@@ -63,6 +63,8 @@ def _computed(
         np.stack([amplitudes(getattr(one, name)).astype(np.complex64) for one in outcomes])
         for name in ("e_plane", "h_plane")
     ]
+    if family.spatial is not None:
+        return _computed_in_space(outcomes, figures, *planes)
     sized = any(one.kind.geometric for one in figures)
     data = Solved(
         frequencies=tuple(outcomes[0].frequency_hz or ()),
@@ -76,6 +78,20 @@ def _computed(
             found[one.name] = [list(outcome.metrics[one.metric]) for outcome in outcomes]
         elif one.kind.compute is not None:
             found[one.name] = or_none(one.kind.compute(data, one.settings))
+    return found
+
+
+def _computed_in_space(
+    outcomes: Sequence[Outcome], figures: Sequence[Figure], e_plane: np.ndarray, h_plane: np.ndarray
+) -> dict[str, list[list[float | None]]]:
+    """Return the same of antennas whose cuts, (outcomes, F, T), go from -180 to 180 degrees."""
+    circles = Circles(e=e_plane[..., :-1], h=h_plane[..., :-1])
+    found: dict[str, list[list[float | None]]] = {}
+    for one in figures:
+        if one.copied:
+            found[one.name] = [list(outcome.metrics[one.metric]) for outcome in outcomes]
+        elif one.kind.in_space is not None:
+            found[one.name] = or_none(one.kind.in_space(circles, one.settings))
     return found
 
 

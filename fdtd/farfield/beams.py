@@ -7,11 +7,13 @@ allows a lobe is within 0.01 dB, with eight samples a lobe within 0.001 dB. Angl
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
-from fdtd.farfield.cuts import Cuts, check_positive, interpolated, largest, squared, window
+from fdtd.farfield.cuts import Circles, Cuts, check_positive, interpolated, largest, squared, window
 
 HALF_POWER_DB = 10 * float(np.log10(2.0))
 
@@ -71,7 +73,9 @@ def edge_taper_db(cuts: Cuts, theta: float, *, spreading: bool = False) -> np.nd
     return taper + 40 * np.log10(np.cos(theta / 2)) if spreading else taper
 
 
-def fall_angle(values: np.ndarray, level_db: float) -> np.ndarray:
+def fall_angle(
+    values: np.ndarray, level_db: float, between: Callable[[np.ndarray, np.ndarray], np.ndarray] = interpolated
+) -> np.ndarray:
     """Angle, rad, where a beam first falls by a level below boresight; NaN where it never does.
 
     The interval is that before the first sample below the level; inside it the angle follows from the interpolated
@@ -80,6 +84,7 @@ def fall_angle(values: np.ndarray, level_db: float) -> np.ndarray:
     Args:
         values: Complex samples, (..., T).
         level_db: dB, positive.
+        between: Interpolates rows of samples, (cuts, T), to angles, (cuts, M).
 
     Returns:
         (...).
@@ -95,7 +100,7 @@ def fall_angle(values: np.ndarray, level_db: float) -> np.ndarray:
     k = np.where(falls, np.argmax(below, axis=-1), 1)
 
     def above(theta: np.ndarray) -> np.ndarray:
-        there = squared(interpolated(rows, theta[:, None])[:, 0])
+        there = squared(between(rows, theta[:, None])[:, 0])
         return decibels(there / target)
 
     step = np.pi / (samples - 1)
@@ -123,28 +128,42 @@ def _secant(low: np.ndarray, high: np.ndarray, f_low: np.ndarray, f_high: np.nda
     return low + np.clip(part, 0.0, 1.0) * (high - low)
 
 
-def beamwidth_deg(cuts: Cuts, plane: str, level_db: float = HALF_POWER_DB) -> np.ndarray:
-    """Full width of a plane's beam at a level below boresight, degrees, (...); NaN where it never falls so far."""
-    return 2 * np.rad2deg(fall_angle(cuts.component(plane), level_db))
+def beamwidth_deg(cuts: Cuts | Circles, plane: str, level_db: float = HALF_POWER_DB) -> np.ndarray:
+    """Full width of a plane's beam at a level below boresight, degrees, (...); NaN where it never falls so far.
+
+    Of circles it is the sum of both sides.
+    """
+    if isinstance(cuts, Cuts):
+        return 2 * np.rad2deg(fall_angle(cuts.component(plane), level_db))
+    return np.rad2deg(_fall_to_a_side(cuts, plane, level_db, 1) + _fall_to_a_side(cuts, plane, level_db, -1))
 
 
-def beam_symmetry_db(cuts: Cuts, theta: float | None = None) -> np.ndarray:
+def _fall_to_a_side(cuts: Circles, plane: str, level_db: float, side: int) -> np.ndarray:
+    return fall_angle(cuts.side(plane, side), level_db, lambda _, theta: cuts.at(plane, side * theta))
+
+
+def beam_symmetry_db(cuts: Cuts | Circles, theta: float | None = None) -> np.ndarray:
     """Largest difference of the E- and H-plane levels inside theta, dB, (...).
 
     Args:
         cuts: Of the antenna.
         theta: rad; where the co-polar level is `TAPER_DB` below boresight when None (NaN where that is nowhere).
+
+    Raises:
+        ConfigError: Circles without theta: they have no co-polar level of both planes.
     """
     if theta is not None:
-        at = window(cuts.samples, 0.0, theta)
-        return _apart(cuts, at.power(cuts.e), at.power(cuts.h))
+        each = [_apart(cuts, at.power(cuts.e), at.power(cuts.h)) for at in cuts.within(0.0, theta)]
+        return np.max(each, axis=0)
+    if isinstance(cuts, Circles):
+        raise ConfigError("theta is missing; give the largest angle from the axis")
     end = fall_angle(cuts.co, TAPER_DB)
     angles = np.nan_to_num(end)[..., None] * np.linspace(0.0, 1.0, _OWN_POINTS)
     e, h = (squared(interpolated(values, angles)) for values in (cuts.e, cuts.h))
     return np.where(np.isnan(end), np.nan, _apart(cuts, e, h))
 
 
-def _apart(cuts: Cuts, e_power: np.ndarray, h_power: np.ndarray) -> np.ndarray:
+def _apart(cuts: Cuts | Circles, e_power: np.ndarray, h_power: np.ndarray) -> np.ndarray:
     """Largest |E level - H level| of powers (..., M), dB, (...)."""
     boresight = cuts.boresight[..., None]
     difference = decibels(e_power / boresight) - decibels(h_power / boresight)

@@ -1,6 +1,8 @@
-"""Complex cuts of a far field of azimuthal order 1: both planes, the values between their angles, their sampling.
+"""Complex cuts of a far field: both planes, the values between their angles, their sampling.
 
-With the field (A cos(phi), B sin(phi)) of `fdtd.farfield` and exp(+jwt), E = A and H = -B, so that E(0) = H(0). Then
+`Cuts` are those of a field of azimuthal order 1, from 0 to 180 degrees, `Circles` those of any field, all the way
+round. With the field (A cos(phi), B sin(phi)) of `fdtd.farfield` and exp(+jwt), E = A and H = -B, so that E(0) = H(0).
+Then
 
 - CO = (E + H)/2 and XP = (E - H)/2 are the co- and cross-polar amplitudes in the 45-degree plane (Ludwig's third
   definition). Two feeds in quadrature radiate (E, -jH) exp(-j phi): its circular components are sqrt(2) CO and
@@ -41,6 +43,7 @@ REFINEMENT = 4
 
 _AT_ONCE = 256  # cuts whose interpolation weights are in memory at the same time
 _NEVER_ZERO = 1e-300
+_ALMOST = 1e-15  # rad: an angle on a sample divides by this, and so takes that sample
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,6 +108,10 @@ class Cuts:
             raise ConfigError(f"plane = {plane!r} is unknown (allowed: {', '.join(PLANES)}); use one of them")
         return getattr(self, plane)
 
+    def within(self, low: float, high: float) -> tuple[Points, ...]:
+        """Return the points of a range of angles, rad: those of `window`."""
+        return (window(self.samples, low, high),)
+
     @property
     def boresight(self) -> np.ndarray:
         """Co-polar power at theta = 0, (...); not zero, so that it may divide."""
@@ -114,6 +121,66 @@ class Cuts:
     def radiated(self) -> np.ndarray:
         """int_0^pi (|CO|^2 + |XP|^2) sin(theta) d theta, (...): 2 where |E|^2 is directivity."""
         return ((squared(self.e) + squared(self.h)) * polar_weights(self.samples)).sum(axis=-1) / 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Circles:
+    """Co-polar amplitudes in the E and the H plane on N equally spaced angles all the way round, N even.
+
+    A cut along a great circle is a trigonometric polynomial whose degree is that of the field's spherical waves, so N
+    angles hold degrees below N / 2 exactly. Angles of windows are distances from the axis, on both sides of it.
+
+    Attributes:
+        e: Complex, at -180 degrees and on, without 180, (..., N); its square is directivity, as that of `Cuts`.
+        h: The same; equal to `e` on the axis.
+    """
+
+    e: np.ndarray
+    h: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.e.shape != self.h.shape or self.e.ndim < 1 or self.e.shape[-1] < 4 or self.e.shape[-1] % 2:
+            raise ConfigError(
+                f"circles of shapes {self.e.shape} and {self.h.shape} (must be equal, the last axis an even number of "
+                "angles, at least 4); give both planes on the same angles"
+            )
+        for name in ("e", "h"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=complex))
+
+    def component(self, plane: str) -> np.ndarray:
+        """Return the amplitude of plane `e` or `h`, (..., N)."""
+        if plane not in ("e", "h"):
+            raise ConfigError(f"plane = {plane!r} is of bodies of revolution (allowed here: e, h); use one of them")
+        return getattr(self, plane)
+
+    @property
+    def boresight(self) -> np.ndarray:
+        """Power on the axis, (...); not zero, so that it may divide."""
+        return np.maximum(squared(self.e[..., self.e.shape[-1] // 2]), np.finfo(float).tiny)
+
+    def within(self, low: float, high: float) -> tuple[Points, ...]:
+        """Return the points between two distances from the axis, rad, on one side of it and on the other."""
+        return tuple(_arc(self.e.shape[-1], low, high, side) for side in (1, -1))
+
+    def side(self, plane: str, side: int) -> np.ndarray:
+        """Return a plane's samples from the axis to 180 degrees, to one side (1) or the other (-1), (..., N/2 + 1)."""
+        values = self.component(plane)
+        middle = values.shape[-1] // 2
+        whole = np.concatenate([values, values[..., :1]], axis=-1)
+        return whole[..., middle:] if side > 0 else whole[..., middle::-1]
+
+    def at(self, plane: str, theta: np.ndarray) -> np.ndarray:
+        """Interpolate each cut of a plane to angles of its own.
+
+        Args:
+            plane: `e` or `h`.
+            theta: rad, one row a cut, (cuts, M); negative on the other side.
+
+        Returns:
+            Complex values, (cuts, M).
+        """
+        values = self.component(plane)
+        return (_round(values.shape[-1], theta) @ values.reshape(len(theta), -1, 1))[..., 0]
 
 
 def squared(values: np.ndarray) -> np.ndarray:
@@ -215,6 +282,26 @@ def window(samples: int, low: float, high: float) -> Points:
     check_window(low, high)
     count = max(4, math.ceil(REFINEMENT * (samples - 1) * (high - low) / np.pi - 1e-9))
     return _points(samples, np.linspace(low, high, count + 1), np.empty(0))
+
+
+@lru_cache(maxsize=32)
+def _arc(samples: int, low: float, high: float, side: int) -> Points:
+    """Return the angles of `window` on one side of the axis, for `Circles` of N samples."""
+    theta = window(samples // 2 + 1, low, high).theta
+    matrix = np.ascontiguousarray(_round(samples, side * theta).T)
+    matrix.setflags(write=False)
+    return Points(theta=theta, weights=np.empty(0), matrix=matrix)
+
+
+def _round(samples: int, theta: np.ndarray) -> np.ndarray:
+    """Return the weights of N samples of a periodic function, from -180 degrees on, at angles (..., M): (..., M, N).
+
+    References:
+        Berrut & Trefethen, SIAM Rev. 46 (2004) 501, sec. 7: sin(N x / 2) / (N tan(x / 2)) for even N.
+    """
+    apart = theta[..., None] - np.pi * (2 * np.arange(samples) / samples - 1)
+    apart = np.remainder(apart + np.pi, 2 * np.pi) - np.pi + 2 * _ALMOST
+    return np.sin(samples / 2 * apart) / (samples * np.tan(apart / 2))
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
-from fdtd.farfield.cuts import Cuts, check_positive, check_window, largest, legendre, window
+from fdtd.farfield.cuts import Circles, Cuts, check_positive, check_window, largest, legendre, window
 
 Line = tuple[tuple[float, float], ...]
 """Corners of a limit, (rad, dB), joined by straight lines; two at one angle make a step."""
@@ -77,10 +77,11 @@ class Mask:
         return cls(plane=plane, at_most=lines[0], at_least=lines[1], absolute=absolute)
 
 
-def mask_excess_db(cuts: Cuts, mask: Mask) -> np.ndarray:
+def mask_excess_db(cuts: Cuts | Circles, mask: Mask) -> np.ndarray:
     """Largest level above the upper or below the lower limit of a mask, dB, (...); negative where all are kept.
 
-    Levels have a floor of -120 dB; in a null a lower limit is missed by as much as the points next to it say.
+    Levels have a floor of -120 dB; in a null a lower limit is missed by as much as the points next to it say. Of
+    circles a mask limits both sides of the axis.
     """
     reference = 1.0 if mask.absolute else cuts.boresight[..., None]
     excess = []
@@ -88,9 +89,9 @@ def mask_excess_db(cuts: Cuts, mask: Mask) -> np.ndarray:
         values = cuts.component(plane)
         for sign, line in ((1.0, mask.at_most), (-1.0, mask.at_least)):
             for (low, first), (high, last) in _pieces(line):
-                at = window(cuts.samples, low, high)
-                limit = first + (last - first) * (at.theta - low) / (high - low)
-                excess.append(largest(sign * (decibels(at.power(values) / reference) - limit)))
+                for at in cuts.within(low, high):
+                    limit = first + (last - first) * (at.theta - low) / (high - low)
+                    excess.append(largest(sign * (decibels(at.power(values) / reference) - limit)))
     return np.max(excess, axis=0)
 
 

@@ -128,8 +128,12 @@ def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
         ([('title = "Small patch"', 'title = "Small patch"\npolarisation = "rhcp"')], "needs two feeds in quadrature"),
         ([("[solver]", '[solver]\nsurfaces = "full"')], "solver.surfaces is of bodies of revolution"),
         (
-            [("[solver]", '[[objective]]\nmetric = "beamwidth_deg"\nplane = "e"\nat_least = 20\n[solver]')],
-            "figures with options are of bodies of revolution",
+            [("[solver]", '[[objective]]\nmetric = "flatness_db"\ntheta = "9 deg"\nat_most = 2\n[solver]')],
+            "flatness_db_9deg: flatness_db is of bodies of revolution; of figures with options antennas in space have",
+        ),
+        (
+            [("[solver]", '[[objective]]\nmetric = "beamwidth_deg"\nplane = "co"\nat_least = 20\n[solver]')],
+            "cannot be computed of antennas in space: plane = 'co' is of bodies of revolution (allowed here: e, h)",
         ),
         ([('family = "patch"', 'family = "pach"')], "did you mean"),
     ],
@@ -184,7 +188,11 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
         (["--outline", "a.toml"], "--outline a.toml holds bodies of revolution"),
         (["--dxf", "a.png"], "--dxf a.png has no known ending"),
         (["--gerber", "a.grb"], "--gerber a.grb has no known ending; use .gbr"),
-        (["--figure", "phase_centre_mm"], "figures with options are of bodies of revolution"),
+        (
+            ["--figure", "phase_centre_mm"],
+            "figure phase_centre_mm: phase_centre_mm is of bodies of revolution; of figures",
+        ),
+        (["--figure", "beam_symmetry_db"], "theta is missing; give the largest angle from the axis"),
     ],
 )
 def test_simulate_refuses_what_is_of_bodies_of_revolution(call, tmp_path, options, says):

@@ -21,7 +21,7 @@ from antennaopt.solve.certificate import ONE_MESH
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.recognition import KNOWN, beginnings
 from antennaopt.solve.solvers import evaluator_of, planner_of
-from antennaopt.store import load
+from antennaopt.store import load, pattern
 from antennaopt.store.run_folder import RunFolder
 
 BAND = ("5.6 GHz", "5.8 GHz", "6 GHz")
@@ -40,6 +40,7 @@ def solved(tmp_path_factory):
     files = {"json": "p.json", "plot": "p.png", "touchstone": "p.s1p", "csv": "p.csv", "dxf": "p.dxf", "stl": "p.stl"}
     files |= {"ffs": "p.ffs", "cut": "p.cut"}
     options = [one for name, file in files.items() for one in (f"--{name}", str(folder / file))]
+    options += ["--figure", "beamwidth_deg, plane=e", "--figure", "beam_symmetry_db, theta=40 deg"]
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
         assert cli.main(["simulate", str(folder / "patch.toml"), *options]) == 0
     return json.loads((folder / "p.json").read_text()), out.getvalue(), folder
@@ -59,6 +60,10 @@ def test_a_patch_radiates_as_patches_do(solved, measured):
     assert middle["front_to_back_db"] > 12.0 and middle["crosspol_db"] < -15.0
     assert middle["theta_deg"][0] == -180.0 and len(middle["theta_deg"]) == len(middle["e_plane_dbi"]) == 181
     assert middle["e_plane_dbi"][90] == pytest.approx(middle["h_plane_dbi"][90], abs=0.05)
+    assert middle["beamwidth_deg_e"] == pytest.approx(middle["hpbw_e_deg"], abs=0.5)  # 3 dB for 3.01, lines for curves
+    within = np.abs(middle["theta_deg"]) <= 40
+    apart = np.abs(np.array(middle["e_plane_dbi"]) - middle["h_plane_dbi"])[within].max()
+    assert middle["beam_symmetry_db_40deg"] == pytest.approx(apart, abs=0.02)
     for name in ("power_balance", "contour_balance"):
         worst = max(abs(one[name] - 1.0) for one in data["results"])
         measured(f"{name} of a patch, distance from 1", worst, at_most=0.01)
@@ -178,13 +183,23 @@ def serial(experiment, *, plan, backend, scheduler=None, evaluate=None):
     return SerialFarm(solve, family=experiment.family, plan=plan, backend=backend)
 
 
+MASK = """
+[[objective]]
+metric = "pattern_db"
+plane = "both"
+at_most = [["60 deg", 0], ["90 deg", -3]]
+weight = 0.01
+"""
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Experiment and folder of a finished search of two generations of four."""
     folder = tmp_path_factory.mktemp("study")
-    (folder / "study.toml").write_text(STUDY)
+    text = STUDY + MASK
+    (folder / "study.toml").write_text(text)
     experiment = load_experiment(folder / "study.toml")
-    summary = run(experiment, root=folder / "out", source=STUDY, farm=serial, cache="off")
+    summary = run(experiment, root=folder / "out", source=text, farm=serial, cache="off")
     return experiment, summary.folder
 
 
@@ -203,6 +218,18 @@ def test_a_search_writes_rows_and_a_report(study):
     assert write_report(folder) == folder / "report.html"
 
 
+def test_rows_have_the_figures_that_the_pattern_has(study):
+    """The excess over the mask of 0 dB at 60 and -3 dB at 90 degrees is that of the stored cuts' worse side."""
+    _, folder = study
+    cuts = pattern(folder, "g0000-s000")
+    cuts = cuts[(cuts["frequency_hz"] == 5.8e9) & cuts["theta_deg"].abs().between(60, 90)]
+    limit = -3 * (cuts["theta_deg"].abs() - 60) / 30
+    axis = load(RunFolder.open(folder)).loc[0, "directivity_dbi_5800mhz"]
+    excess = max((cuts[name] - axis - limit).max() for name in ("e_plane_dbi", "h_plane_dbi"))
+    row = load(RunFolder.open(folder)).loc[0]
+    assert excess - 1e-6 <= row["pattern_db_both_60_90deg_mask_5800mhz"] < excess + 0.05
+
+
 def test_an_individual_is_solved_again_to_the_bit(study, call):
     _, folder = study
     rows = load(RunFolder.open(folder))
@@ -212,6 +239,7 @@ def test_an_individual_is_solved_again_to_the_bit(study, call):
     with open("again.json") as file:
         again = json.load(file)["results"][1]
     assert again["s11"] == [row["s11_re_5800mhz"], row["s11_im_5800mhz"]]
+    assert again["pattern_db_both_60_90deg_mask"] == row["pattern_db_both_60_90deg_mask_5800mhz"]
 
 
 class Stops(Progress):
@@ -225,7 +253,7 @@ class Stops(Progress):
 def test_resume_continues_to_the_same_rows(study, tmp_path):
     experiment, folder = study
     with pytest.raises(Interrupted):
-        run(experiment, root=tmp_path, source=STUDY, farm=serial, cache="off", progress=Stops())
+        run(experiment, root=tmp_path, source=STUDY + MASK, farm=serial, cache="off", progress=Stops())
     (stopped,) = (tmp_path / "study").iterdir()
     resume(stopped, farm=serial, cache="off")
     one, other = (load(RunFolder.open(path)) for path in (folder, stopped))

@@ -22,7 +22,7 @@ from fdtd.farfield.beams import (
     flatness_db,
     level_db,
 )
-from fdtd.farfield.cuts import Cuts, squared, window
+from fdtd.farfield.cuts import Circles, Cuts, squared, window
 
 SAMPLES = {1.0: 181, 2.0: 91, 0.3: 601}
 
@@ -169,3 +169,77 @@ def test_what_is_refused() -> None:
         crosspol_db(cuts, np.deg2rad(200))
     with pytest.raises(ConfigError, match=r"diameter = 0 m \(must be > 0\)"):
         aperture_efficiency(cuts, np.array(0.0), np.array(600.0))
+
+
+def tilted(theta: np.ndarray, tilt: float = 0.2) -> np.ndarray:
+    """A beam off the axis, (cos((theta - tilt)/2))^20 and a phase, which is a trigonometric polynomial of degree 12."""
+    return np.cos((theta - tilt) / 2) ** 20 * np.exp(0.3j) * (1 + 0.2j * np.sin(2 * theta))
+
+
+def circles_of(e, h, samples: int = 360) -> Circles:
+    theta = np.linspace(-np.pi, np.pi, samples, endpoint=False)
+    return Circles(e=e(theta), h=h(theta))
+
+
+def test_circles_hold_a_polynomial_exactly() -> None:
+    circles = circles_of(tilted, tilted)
+    theta = np.concatenate([np.linspace(-np.pi, np.pi, 997), np.deg2rad([-180.0, 180.0, 0.0, 17.0])])
+    assert circles.at("h", theta[None])[0] == pytest.approx(tilted(theta), abs=1e-13)
+    for side, points in zip((1, -1), circles.within(0.0, np.pi), strict=True):
+        assert points.power(circles.e) == pytest.approx(squared(tilted(side * points.theta)), abs=1e-13)
+
+
+@pytest.mark.parametrize("samples", [360, 90])
+def test_beamwidth_of_a_tilted_beam(samples: int) -> None:
+    """Between the angles on both sides at which the beam is below its level on the axis."""
+    circles = circles_of(tilted, lambda theta: tilted(theta, 0.0), samples)
+    for plane, tilt in (("e", 0.2), ("h", 0.0)):
+
+        def above(theta: float, side: int, tilt: float = tilt) -> float:
+            there, axis = np.abs(tilted(np.array([side * theta, 0.0]), tilt))
+            return there - axis * 10 ** (-3 / 20)
+
+        exact = np.sum([brentq(above, 0.01, 2.0, args=(side,)) for side in (1, -1)])
+        assert beamwidth_deg(circles, plane, 3.0) == pytest.approx(np.rad2deg(exact), abs=1e-5)
+
+
+def test_circles_of_even_cuts_have_their_figures() -> None:
+    cuts = rippled()
+    whole = [np.concatenate([one[..., :0:-1], one[..., :-1]], axis=-1) for one in (cuts.e, cuts.h)]
+    circles = Circles(e=whole[0], h=whole[1])
+    for plane in ("e", "h"):
+        assert beamwidth_deg(circles, plane, 3.0) == pytest.approx(beamwidth_deg(cuts, plane, 3.0), abs=1e-7)
+    assert beam_symmetry_db(circles, 0.3) == pytest.approx(beam_symmetry_db(cuts, 0.3), abs=1e-9)
+    with pytest.raises(ConfigError, match="theta is missing; give the largest angle"):
+        beam_symmetry_db(circles)
+
+
+def test_beam_symmetry_of_circles_is_that_of_the_worse_side() -> None:
+    circles = circles_of(lambda theta: tilted(theta, 0.1), lambda theta: tilted(theta, 0.0))
+    theta = np.linspace(-0.4, 0.4, 4001)
+    e, h = (decibels(squared(tilted(theta, tilt))) for tilt in (0.1, 0.0))
+    e_axis = decibels(squared(tilted(np.zeros(1), 0.1)))
+    assert e_axis != pytest.approx(0.0, abs=1e-3)
+    assert beam_symmetry_db(circles, 0.4) == pytest.approx(np.abs(e - h).max(), abs=1e-6)
+
+
+def test_a_cut_in_a_batch_has_the_bits_that_it_has_alone() -> None:
+    each = [
+        circles_of(lambda theta, one=one: tilted(theta, one), lambda theta: tilted(theta, 0.0))
+        for one in (0.1, 0.2, 0.3)
+    ]
+    batch = Circles(e=np.stack([one.e for one in each]), h=np.stack([one.h for one in each]))
+    assert np.array_equal(beamwidth_deg(batch, "e"), [beamwidth_deg(one, "e") for one in each])
+    assert np.array_equal(beam_symmetry_db(batch, 0.5), [beam_symmetry_db(one, 0.5) for one in each])
+
+
+@pytest.mark.parametrize(("plane", "says"), [("co", "is of bodies of revolution"), ("cross", "allowed here: e, h")])
+def test_planes_that_circles_have_not(plane: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        circles_of(tilted, tilted).component(plane)
+
+
+@pytest.mark.parametrize("shape", [(361,), (2,), (4, 7)])
+def test_circles_of_an_odd_number_of_angles_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ConfigError, match="an even number of angles, at least 4"):
+        Circles(e=np.ones(shape), h=np.ones(shape))

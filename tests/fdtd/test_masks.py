@@ -8,7 +8,7 @@ from cut_patterns import cuts_of, rippled, uniform_disc
 from scipy.integrate import quad
 
 from fdtd.errors import ConfigError
-from fdtd.farfield.cuts import Cuts
+from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import (
     Mask,
     ideal_db,
@@ -228,3 +228,19 @@ def test_sec2() -> None:
 def test_coverage_that_is_refused(compute, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         compute(rippled())
+
+
+def test_a_mask_of_circles_limits_both_sides() -> None:
+    """A beam at 10 degrees is over the limit on one side by what it has there, and below it on the other."""
+    theta = np.linspace(-np.pi, np.pi, 360, endpoint=False)
+    pattern = lambda t: np.cos((t - 10 * DEG) / 2) ** 40  # noqa: E731
+    circles = Circles(e=pattern(theta), h=np.cos(5 * DEG) ** 40 * np.cos(theta / 2) ** 40)
+    fine = np.linspace(20, 90, 20_001) * DEG
+    over = {side: (level(pattern, side * fine) + 6).max() for side in (1, -1)}
+    assert over[1] > 0 > over[-1]
+    mask = Mask.of(plane="e", theta=(20 * DEG, 90 * DEG), at_most=-6.0)
+    assert mask_excess_db(circles, mask) == pytest.approx(over[1], abs=1e-6)
+    turned = Circles(e=np.roll(circles.e[::-1], 1), h=circles.h)
+    assert mask_excess_db(turned, mask) == pytest.approx(over[1], abs=1e-6)
+    h_alone = Mask.of(plane="h", theta=(20 * DEG, 90 * DEG), at_most=-6.0)
+    assert mask_excess_db(circles, h_alone) == pytest.approx(800 * np.log10(np.cos(10 * DEG)) + 6, abs=1e-9)
