@@ -29,7 +29,7 @@ from antennaopt.report.canvas import (
     write_figure,
 )
 from antennaopt.report.goals import goal_text
-from antennaopt.report.patterns import middle_cut
+from antennaopt.report.patterns import limit_angles, middle_cut
 from antennaopt.report.record import Frame, Row, RunRecord, is_number
 from antennaopt.report.summary import gene_title
 from antennaopt.store.schema import LEVEL, GeneColumn
@@ -311,7 +311,7 @@ def comparison_figure(records: Sequence[RunRecord]) -> Figure:
     dress(left, x_label="antennas evaluated", y_label="best fitness so far (dB, lower is better)")
     for axes, title in zip(planes, ("best antennas, E plane", "best antennas, H plane"), strict=True):
         dress(axes, x_label="angle from the axis (°)", y_label="directivity (dBi)", title=title)
-    handles, peaks = [], []
+    handles, peaks, first = [], [], 0.0
     for place, record in enumerate(records):
         style = run_style(place)
         line: dict[str, Any] = {"color": style.colour, "ls": style.dash, "lw": 1.6}
@@ -328,11 +328,11 @@ def comparison_figure(records: Sequence[RunRecord]) -> Figure:
             for axes, levels in zip(planes, (cut.e_plane_dbi, cut.h_plane_dbi), strict=True):
                 axes.plot(cut.theta_deg, levels, **line)
                 peaks.append(max(levels))
+            first = min(first, cut.theta_deg[0])
         handles.append(Line2D([], [], label=one_line(f"run {place + 1}: {record.folder.run_id}, {where}"), **line))
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in planes:
-        axes.set_xlim(0.0, 180.0)
-        axes.set_xticks(range(0, 181, 30))
+        limit_angles(axes, both=first < 0.0)
         if peaks:
             axes.set_ylim(max(peaks) - LOWEST_DBI, max(peaks) + 2.0)
     place_below: dict[str, Any] = {"loc": "outside lower left", "ncols": columns, "handlelength": 4.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from matplotlib import patheffects
@@ -29,6 +29,7 @@ from antennaopt.search.objectives import Objective
 
 SHOWN_BELOW_PEAK_DB = 50.0
 DIRECTIVITIES = ("directivity_dbi", "max_directivity_dbi")
+SIDE_LOBES_DEG = 90.0
 PLANES = {"e": "E plane", "h": "H plane", "co": "45° plane"}
 MOST_LINES = 12
 """Limits of a plot; more would hide the curves."""
@@ -103,31 +104,35 @@ def pattern_figure(
     wanted = [goal.at_least for goal in goals if goal.metric in DIRECTIVITIES and goal.at_least is not None]
     axes.set_ylim(top=max([axes.get_ylim()[1], *(level + 3.0 for level in wanted)]))
     if plane != "co":
-        draw_pattern_goals(axes, goals, middle)
+        draw_pattern_goals(axes, goals, middle, plane)
     draw_limits(axes, goals, ("co", "cross") if plane == "co" else (plane,), boresight(middle))
     add_legend(axes, columns=2, above=True)
     return figure
 
 
-def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts) -> None:
+def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts, plane: str) -> None:
     """Draw the goals that a pattern can show, those relative to boresight at the level of one cut.
+
+    Side lobes of a cut with two sides count from its maximum, which need not be on the axis.
 
     Args:
         axes: With its limits set.
         goals: All of the experiment's.
         cut: The middle frequency's.
+        plane: `e` or `h`.
     """
-    ahead = boresight(cut)
+    ahead, both = boresight(cut), _two_sided(cut)
     for goal in goals:
         if goal.metric in DIRECTIVITIES and goal.at_least is not None:
-            _goal_line(axes, goal.at_least, (0.0, 30.0), f"directivity ≥ {goal.at_least:g} dBi", to_right=True)
+            name = f"directivity ≥ {goal.at_least:g} dBi"
+            _goal_line(axes, goal.at_least, (0.0, 30.0), name, to_right=True, both=both)
         elif goal.metric == "sidelobe_db" and goal.at_most is not None:
-            start = first_minimum(cut)
+            highest = max(max(side) for _, side in _sides(cut, levels(cut, plane))) if both else ahead
             name = f"side lobes ≤ {goal.at_most:g} dB"
-            _goal_line(axes, ahead + goal.at_most, (start, 90.0), name)
+            _goal_line(axes, highest + goal.at_most, (first_minimum(cut), SIDE_LOBES_DEG), name, both=both)
         elif goal.metric == "front_to_back_db" and goal.at_least is not None:
             name = f"front to back ≥ {goal.at_least:g} dB"
-            _goal_line(axes, ahead - goal.at_least, (150.0, 180.0), name)
+            _goal_line(axes, ahead - goal.at_least, (150.0, 180.0), name, both=both)
 
 
 def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], boresight: float) -> None:
@@ -154,9 +159,13 @@ def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], b
         _note(axes, line.text, (line.theta_deg[at], level[at]), to_right=to_right)
 
 
-def _goal_line(axes: Axes, level: float, span: tuple[float, float], text: str, *, to_right: bool = False) -> None:
-    """Draw a level over a span of angles with its name above it, right-aligned with its end or from its start on."""
-    axes.plot(span, (level, level), color=GOAL, lw=2.2, solid_capstyle="butt", zorder=4)
+def _goal_line(
+    axes: Axes, level: float, span: tuple[float, float], text: str, *, to_right: bool = False, both: bool
+) -> None:
+    """Draw a level over a span of angles, or of both sides, with its name right-aligned or from its start on."""
+    for side in (1.0, -1.0)[: 1 + both]:
+        ends = [side * end for end in span]
+        axes.plot(ends, (level, level), color=GOAL, lw=2.2, solid_capstyle="butt", zorder=4)
     _note(axes, text, (span[0] if to_right else span[1], level), to_right=to_right)
 
 
@@ -191,10 +200,14 @@ def limit_axes(axes: Axes, curves: Sequence[Sequence[float]], cut: Cuts) -> None
     """
     peak = max(max(curve) for curve in curves)
     floor = max(min(min(curve) for curve in curves), peak - SHOWN_BELOW_PEAK_DB)
-    both = cut.theta_deg[0] < 0.0
+    limit_angles(axes, both=_two_sided(cut))
+    axes.set_ylim(floor - 1.0, peak + 5.0)
+
+
+def limit_angles(axes: Axes, *, both: bool) -> None:
+    """Set the limits to all angles of one side, or of both."""
     axes.set_xlim(-180.0 if both else 0.0, 180.0)
     axes.set_xticks(range(-180, 181, 60) if both else range(0, 181, 30))
-    axes.set_ylim(floor - 1.0, peak + 5.0)
 
 
 def levels(cut: Cuts, plane: str) -> Sequence[float]:
@@ -208,13 +221,26 @@ def middle_cut(cuts: Sequence[Cuts]) -> Cuts:
 
 
 def first_minimum(cut: Cuts) -> float:
-    """Return the angle of the first minimum of either plane, degrees; 0 when both fall all the way to 90 degrees."""
+    """Return the smallest angle of a minimum of either plane, degrees; 0 when all fall all the way to 90 degrees."""
     found = []
     for curve in (cut.e_plane_dbi, cut.h_plane_dbi):
-        inner = range(1, len(curve) - 1)
-        places = [place for place in inner if curve[place - 1] > curve[place] <= curve[place + 1]]
-        found += [cut.theta_deg[place] for place in places[:1] if cut.theta_deg[place] < 90.0]
+        for angles, side in _sides(cut, curve):
+            inner = range(1, len(side) - 1)
+            places = [place for place in inner if side[place - 1] > side[place] <= side[place + 1]]
+            found += [angles[place] for place in places[:1]]
     return min(found, default=0.0)
+
+
+def _two_sided(cut: Cuts) -> bool:
+    return cut.theta_deg[0] < 0.0
+
+
+def _sides(cut: Cuts, curve: Sequence[float]) -> Iterator[tuple[list[float], list[float]]]:
+    """Yield angles up to 90 degrees and levels of each side of a cut, from the axis outwards."""
+    for side in (1.0, -1.0)[: 1 + _two_sided(cut)]:
+        ahead = [(side * one, level) for one, level in zip(cut.theta_deg, curve, strict=True)]
+        ahead = sorted(pair for pair in ahead if 0.0 <= pair[0] <= SIDE_LOBES_DEG)
+        yield [angle for angle, _ in ahead], [level for _, level in ahead]
 
 
 FLOOR_DB = -60.0

@@ -12,7 +12,7 @@ from antennaopt.metrics import METRICS
 from antennaopt.report.canvas import run_style
 from antennaopt.report.convergence import comparison_figure
 from antennaopt.report.page import report_text, solved
-from antennaopt.report.record import read_run
+from antennaopt.report.record import RunRecord, read_run
 from antennaopt.report.summary import band_tables
 
 NINE = [28e9 + 0.5e9 * place for place in range(9)]
@@ -87,6 +87,18 @@ def test_each_run_names_the_frequency_of_its_own_patterns(tmp_path):
     for axes in figure.axes[1:]:
         drawn = [(line.get_color(), str(line._unscaled_dash_pattern)) for line in axes.get_lines()]
         assert len(set(drawn)) == 12
+
+
+def test_cuts_with_two_sides_are_drawn_whole(tmp_path, monkeypatch):
+    """Next to the cuts of a body of revolution, which have one side."""
+    run = MadeUpRun(generations=2, population=6, field_map=False)
+    records = [read_run(write_run(tmp_path / name, run)) for name in ("lens", "board")]
+    (one, *_), whole = records[0].cuts(records[0].best), [-180.0, 0.0, 180.0]
+    board = dataclasses.replace(one, theta_deg=whole, e_plane_dbi=[-9.0, 9.0, -9.0], h_plane_dbi=[-9.0, 9.0, -9.0])
+    cuts = {records[0].folder.path: [one], records[1].folder.path: [board]}
+    monkeypatch.setattr(RunRecord, "cuts", lambda record, row: cuts[record.folder.path])
+    assert [axes.get_xlim() for axes in comparison_figure(records).axes[1:]] == [(-180.0, 180.0)] * 2
+    assert [axes.get_xlim() for axes in comparison_figure(records[:1]).axes[1:]] == [(0.0, 180.0)] * 2
 
 
 def test_the_report_counts_what_came_from_the_cache_by_itself(tmp_path):

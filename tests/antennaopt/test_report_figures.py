@@ -24,6 +24,7 @@ from antennaopt.report.simulation import (
     mirrored,
     plot_simulation,
 )
+from antennaopt.search.objectives import build
 from antennaopt.solve.outcome import Outcome
 from antennaopt.store.schema import GeneColumn
 
@@ -168,6 +169,24 @@ def test_the_section_is_drawn_with_its_dimensions(family):
     assert {"⌀ 7.2 mm", "0.4 mm"} <= set(expected)
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     assert all(left < x < right and bottom < y < top for x, y in (text.get_position() for text in texts))
+
+
+def test_goals_of_a_cut_with_two_sides_are_drawn_on_both():
+    """Minima at 40 degrees and -50, behind at 150; side lobes count from the maximum, 1 dB over boresight."""
+    theta = list(range(-180, 181, 10))
+    e = [8.0 - abs(one) / 4 for one in theta]
+    for angle, level in ((-150, -40.0), (-50, -30.0), (40, -30.0), (150, -40.0), (10, 9.0)):
+        e[theta.index(angle)] = level
+    cut = Cuts(frequency_hz=5.8e9, theta_deg=theta, e_plane_dbi=e, h_plane_dbi=[8.0 - abs(one) / 4 for one in theta])
+    goals = build(
+        [{"metric": "sidelobe_db", "at_most": -20.0}, {"metric": "front_to_back_db", "at_least": 15.0}],
+    )
+    for plane, highest in (("e", 9.0), ("h", 8.0)):
+        (axes,) = pattern_figure(plane, [cut], [], goals).axes
+        lines = [(*map(float, line.get_xdata()), float(line.get_ydata()[0])) for line in axes.lines[1:]]
+        level = highest - 20.0
+        assert lines == [(40, 90, level), (-40, -90, level), (150, 180, -7), (-150, -180, -7)]
+        assert axes.get_xlim() == (-180.0, 180.0)
 
 
 @pytest.mark.parametrize(("polarisation", "label"), [("linear", "45° plane"), ("lhcp", "LHCP, thin RHCP")])
