@@ -1,4 +1,4 @@
-"""The low-pass filter of Sheen, Ali, Abouzahra and Kong (1990): on its cells we agree with openEMS, not with its curve.
+"""The low-pass filter of Sheen, Ali, Abouzahra and Kong (1990): zeros as openEMS has them, one as its curve has it.
 
 IEEE Transactions on Microwave Theory and Techniques 38 (1990) 849. A strip of 20.32 x 2.54 mm on 0.794 mm of
 permittivity 2.2, with lines 2.413 mm wide that leave it 5.65 mm from its ends, on opposite sides. Dimensions as in
@@ -8,9 +8,9 @@ Elsherbeni & Demir, The Finite-Difference Time-Domain Method for Electromagnetic
 |S21| has two zeros; the paper's curve has them near 7.0 and 8.0 GHz. Measured on the paper's cells: 6.80 and 8.00 GHz,
 2.9 % below the first, none from the second. openEMS on the same lattice lines finds the same. With the filter's own
 dimensions and corrected edges the zeros are at 7.02 and 8.22 GHz with cells of 0.4 mm, 7.05 and 8.25 GHz with 0.2 mm:
-edges that are not corrected move both by 3 %. Whole cells do not: the strip has its own size on them, the lines are 1 %
-wider. So on the paper's cells the comparison with openEMS holds, and with the paper's curve that of the lower zero with
-corrected edges (0.7 %) and of the upper one without (none; 3.1 % with).
+edges that are not corrected move both by 3 to 4 %. Whole cells do not: the strip has its own size on them, the lines
+are 1 % wider. So on the paper's cells the comparison with openEMS holds, and with the paper's curve that of the lower
+zero with corrected edges (0.7 %) and of the upper one without (none; 3.1 % with).
 """
 
 from __future__ import annotations
