@@ -46,6 +46,7 @@ THETA = [float(theta) for theta in range(0, 181, 15)]
 
 def in_child(action, said):
     """Do something in a forked process; return its exit code, negative for a signal. `said` then has its error."""
+    said.unlink(missing_ok=True)  # that of an earlier one
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
