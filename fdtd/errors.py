@@ -9,6 +9,20 @@ class ConfigError(FdtdError, ValueError):
     """A setting or a geometry that the solver cannot accept; the message gives what would be accepted."""
 
 
+class TooClose(ConfigError):  # noqa: N818 - what edges are
+    """Edges of metal stand too close together for the cells.
+
+    Attributes:
+        axis: Along which, 0 or 1 for x or y.
+        places: Of the two edges, m; the second may be the image of one in a symmetry plane.
+        cells: What there must be between them, at least, in cells.
+    """
+
+    axis: int
+    places: tuple[float, float]
+    cells: float
+
+
 class Unsuitable(FdtdError):  # noqa: N818 - a statement of fact about a pair, not a fault
     """This scheme or backend cannot run this stencil, for the reason given. Nothing falls back silently."""
 

@@ -41,7 +41,7 @@ def _board(design: Mapping[str, float]) -> Board:
     measures = [
         Measure(name="dipole.length", start=(-half, -side), stop=(half, -side)),
         Measure(name="dipole.width", start=(half, -side), stop=(half, side)),
-        Measure(name="feed.gap", start=(-gap, side), stop=(gap, side)),
+        Measure(name="dipole.gap", start=(-gap, side), stop=(gap, side)),
     ]
     if height:
         face = centred(design["reflector.length"], design["reflector.width"])

@@ -20,7 +20,7 @@ from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.recognition import KNOWN
 from antennaopt.solve.yee_figures import SolvedBoard, amplitudes_of, figures_of
-from antennaopt.solve.yee_plan import YeePlan, grid_of, narrow_fault, port_fault, scene_of
+from antennaopt.solve.yee_plan import YeePlan, laid_out, narrow_fault, port_fault
 from fdtd.errors import ConfigError, Unsuitable
 from fdtd.yee import Grid, Hooks, Scene, Solution, Stepper, solve_batch
 
@@ -121,9 +121,9 @@ def _ready(family: Family, design: Mapping[str, float], plan: YeePlan, asked: _A
     identity = None if known is None else known.identity(board)
     if known is not None and identity is not None and known.has(identity):
         return Outcome(status=KNOWN, stepping_seconds=0.0, identity=identity, origin="cells")
-    scene = scene_of(board, plan.design_frequency, plan.frequencies, whole=plan.whole)
     try:
-        return _Waiting(scene=scene, grid=grid_of(plan, scene), identity=identity)
+        scene, grid = laid_out(plan, board)
+        return _Waiting(scene=scene, grid=grid, identity=identity)
     except ConfigError as error:
         return _refused(str(error), plan)
 

@@ -19,7 +19,7 @@ from antennaopt.families.spatial import Board, Cylinder, Guide, Port
 from antennaopt.families.spatial import Tube as Walls
 from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
-from fdtd.errors import ConfigError
+from fdtd.errors import ConfigError, TooClose
 from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, halved, layout
 from fdtd.yee.mesh import check_inside
 from fdtd.yee.scene import te10_band
@@ -182,7 +182,7 @@ def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid
     fault = f"a {family.name} is a body of revolution" if board is None else port_fault(plan, board)
     if board is None or fault:
         raise ConfigError(fault)
-    return grid_of(plan, scene_of(board, plan.design_frequency, plan.frequencies, whole=plan.whole))
+    return laid_out(plan, board)[1]
 
 
 def _buildable(plan: YeePlan, family: Family, designs: Sequence[Mapping[str, float]]) -> list[Grid]:
@@ -314,6 +314,41 @@ def _in_guide(guide: Guide, frequencies: Sequence[float]) -> GuidePort:
         planes=(-1.5 * apart, -0.5 * apart),
         reference=0.0,
         field="x",
+    )
+
+
+def laid_out(plan: YeePlan, board: Board) -> tuple[Scene, Grid]:
+    """Return one antenna as the solver takes it, and its lattice.
+
+    Raises:
+        ConfigError: As `scene_of` and `grid_of`, with the names of lengths whose ends are too close together.
+    """
+    scene = scene_of(board, plan.design_frequency, plan.frequencies, whole=plan.whole)
+    try:
+        return scene, grid_of(plan, scene)
+    except TooClose as error:
+        raise ConfigError(_too_close(plan, board, error)) from None
+
+
+def _too_close(plan: YeePlan, board: Board, error: TooClose) -> str:
+    """Return which lengths of a board end too close together, and what would do."""
+    gap, axis = abs(error.places[1] - error.places[0]), "xy"[error.axis]
+    same = 1e-3 * gap
+    names = sorted(
+        {
+            f"antenna.{one.name}"
+            for one in board.measures
+            if not one.section and "." in one.name and one.start[error.axis] != one.stop[error.axis]
+            for end in (one.start[error.axis], one.stop[error.axis])
+            if any(abs(abs(end) - abs(place)) <= same for place in error.places)
+        }
+    )
+    of = f" of {' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}" if names else ""
+    enough, finer = format_length(error.cells * plan.cell), format_length(gap / error.cells)
+    return (
+        f"edges of metal at {axis} = {format_length(error.places[0])}, ends{of}, are {format_length(gap)} apart, too "
+        f"close for cells of {format_length(plan.cell)} (must be >= {enough}); move them or use cells of at most "
+        f"{finer} (solver.cell)"
     )
 
 

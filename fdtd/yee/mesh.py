@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.constants import speed_of_light
 
-from fdtd.errors import ConfigError
+from fdtd.errors import ConfigError, TooClose
 from fdtd.yee.edges import between_sheets, distinct, edges_of, reach
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded, largest_at
@@ -340,13 +340,16 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     places = _with_images([*hard, *(place for place, *_ in edges)], scene, axis, (low, high))
     media = list(spans)
     for place, side, z in edges:
-        gap = min(abs(place - other) for other in places if other != place)
+        near = min((other for other in places if other != place), key=lambda other: abs(other - place))
+        gap = abs(near - place)
         cell = min(wishes.cell, gap / wishes.between)
         if cell < _SMALLEST * wishes.cell * (1 - _SLACK):
-            raise ConfigError(
+            error = TooClose(
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
                 f"lower cell to {gap / wishes.between / _SMALLEST:g} m or move them"
             )
+            error.axis, error.places, error.cells = axis, (place, near), _SMALLEST * wishes.between
+            raise error
         cell = min(cell, largest_at(media, place))
         if side == 0:
             anchors.append(place)

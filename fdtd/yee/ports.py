@@ -346,7 +346,7 @@ def _nearest_on_metal(
 
     def distance(places: tuple[np.ndarray, ...]) -> tuple[float, ...]:
         parts = zip(across, places, middles, strict=True)
-        away = sum(abs(grid.planes[axis][one[0]] - middle) for axis, one, middle in parts if len(one) == 1)
+        away = sum(abs(float(grid.planes[axis][one[0]]) - middle) for axis, one, middle in parts if len(one) == 1)
         return (away, *(int(one[0]) for one in places))
 
     for places in sorted(product(*choices), key=distance):

@@ -6,6 +6,7 @@ import re
 import tomllib
 
 import pytest
+from antennas_in_space import planned
 from config_files import replaced
 from patch_files import EDGE, INSET, PROBE, STUDY
 from test_dielectric_resonator import ROUND, SQUARE
@@ -115,7 +116,7 @@ def test_the_lattice_itself_has_that_limit(case, limit, monkeypatch):
 
 @pytest.mark.parametrize("case", FILES)
 def test_no_length_is_refused_without_its_name(case):
-    """A hundredth of a cell is refused by name or has a lattice; the refusal of the lattice has no name."""
+    """A hundredth of a cell is refused as too small by name, or has a lattice."""
     experiment = loaded(FILES[case])
     for parameter in experiment.kind.parameters:
         if parameter.unit == "m" and parameter.name in experiment.design():
@@ -263,8 +264,39 @@ def test_what_the_lattice_alone_refuses_has_the_file(call, tmp_path):
     """The stub's end next to the slot's edge, which is no length of the file."""
     (tmp_path / "s.toml").write_text(replaced(SLOT, 'stub_length = "8 mm"', 'stub_length = "0.9 mm"'))
     code, _, err = call("validate", "s.toml")
-    assert code == 2 and len(err.splitlines()) == 1
-    assert err.startswith("error: s.toml: edges 5e-05 m apart near x = 0.00185 m are too close for cell = 0.0008 m")
+    assert code == 2 and err == (
+        "error: s.toml: edges of metal at x = 1.85 mm, ends of antenna.feed.slot_width and antenna.feed.stub_length, "
+        "are 0.05 mm apart, too close for cells of 0.8 mm (must be >= 0.12 mm); move them or use cells of at most "
+        "0.333333 mm (solver.cell)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "old", "new", "says"),
+    [
+        ("inset", 'inset_gap = "2 mm"', 'inset_gap = "6.5 mm"', "antenna.feed.inset_gap and antenna.patch.width"),
+        ("edge", 'line_width = "1 mm"', 'line_width = "17.9 mm"', "antenna.feed.line_width and antenna.patch.width"),
+        (
+            "probe",
+            'margin = "4 mm"',
+            'length = "16.5 mm"\nwidth = "30 mm"',
+            "antenna.patch.length and antenna.substrate.length",
+        ),
+    ],
+)
+def test_edges_that_no_length_is_between_are_named(case, old, new, says):
+    """They were places in m, without a key."""
+    with pytest.raises(ConfigError, match=f"^edges of metal at .* ends of {says}, are .* apart"):
+        planned(loaded(replaced(FILES[case], old, new)))
+
+
+def test_such_a_design_of_a_run_is_named_in_its_row():
+    text = replaced(SLOTS, 'slot_width = "1.7 mm"', 'slot_width = { min = "1 mm", max = "1.5 mm" }')
+    experiment = loaded(replaced(text, 'stub_length = "8 mm"', 'stub_length = "0.8 mm"'))
+    _, upper = experiment.bounds()
+    (outcome,) = evaluator_of(experiment.kind)(experiment.family, [upper], plan_for(experiment))
+    assert (outcome.status, outcome.steps) == ("infeasible", 0)
+    assert "ends of antenna.feed.slot_width and antenna.feed.stub_length" in str(outcome.error)
 
 
 def test_a_dry_run_takes_a_design_that_can_be_solved_where_the_middle_cannot():
