@@ -37,6 +37,7 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
     check_plot(plot, json_file, inputs=runs)
     for run in runs:
         check_run_folder(run)
+    from antennaopt.families import worded
     from antennaopt.report.convergence import compared, plot_comparison, same_rows
     from antennaopt.report.record import read_run
     from antennaopt.run.continuation import differences
@@ -50,7 +51,7 @@ def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, qu
             {
                 "run": record.folder.run_id,
                 "from": first.folder.run_id,
-                "experiment": list(differences(first.resolved, record.resolved, budget=True)),
+                "experiment": list(differences(worded(first.resolved), worded(record.resolved), budget=True)),
                 "same_rows": same_rows(first, record),
             }
             for record in others

@@ -5,7 +5,7 @@ A family's file is all that the program knows of it: parameters, scene, size, li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -103,6 +103,30 @@ def parameter_of(name: str) -> Parameter | None:
     return next((parameter for parameter in every if parameter.holds(name)), None)
 
 
+def worded(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a resolved experiment with words in place of their numbers in `antenna`, as a file has them."""
+    antenna = resolved["antenna"]
+    family = families()[antenna["family"]]
+    every = [one for variant in (family, *family.all_variants) for one in variant.parameters]
+    words = {one.name: one.choices for one in every if one.choices}
+    return {**resolved, "antenna": _worded(antenna, words)}
+
+
+def _worded(value: Any, words: Mapping[str, Sequence[str]], name: str = "") -> Any:
+    """Return an antenna's entries with words in place of their numbers, as a file has them."""
+    if name in words:
+        if isinstance(value, Mapping):
+            return {key: _worded(one, words, name) if key == "choices" else one for key, one in value.items()}
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return [_worded(one, words, name) for one in value]
+        if isinstance(value, int | float) and round(value) in range(len(words[name])):
+            return words[name][round(value)]
+        return value
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _worded(one, words, f"{name}.{key}" if name else str(key)) for key, one in value.items()}
+
+
 __all__ = [
     "FAMILIES",
     "NAMED_RULES",
@@ -121,6 +145,7 @@ __all__ = [
     "kind",
     "parameter_of",
     "stack",
+    "worded",
 ]
 
 read_as(__name__, FAMILIES)

@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from antennaopt.families import FAMILIES, SPATIAL, parameter_of
+from antennaopt.families import parameter_of, worded
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import (
     DENSITY,
@@ -55,27 +55,8 @@ SAID_TWICE = ("genes",)
 
 def setting_lines(resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (dotted name, value as text) of every setting, in the file's order."""
-    antenna = resolved["antenna"]
-    family = {**FAMILIES, **SPATIAL}[antenna["family"]]
-    every = [one for variant in (family, *family.all_variants) for one in variant.parameters]
-    words = {one.name: one.choices for one in every if one.choices}
     shown = {key: one for key, one in resolved.items() if key not in SAID_TWICE}
-    return list(_lines("", shown | {"antenna": _worded(antenna, words)}))
-
-
-def _worded(value: Any, words: Mapping[str, Sequence[str]], name: str = "") -> Any:
-    """Return an antenna's entries with words in place of their numbers, as a file has them."""
-    if name in words:
-        if isinstance(value, Mapping):
-            return {key: _worded(one, words, name) if key == "choices" else one for key, one in value.items()}
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            return [_worded(one, words, name) for one in value]
-        if isinstance(value, int | float) and round(value) in range(len(words[name])):
-            return words[name][round(value)]
-        return value
-    if not isinstance(value, Mapping):
-        return value
-    return {key: _worded(one, words, f"{name}.{key}" if name else str(key)) for key, one in value.items()}
+    return list(_lines("", worded(shown)))
 
 
 def _lines(prefix: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ConfigurationError, ResumeRefusedError
+from antennaopt.families import worded
 from antennaopt.run.levels import search_on
 from antennaopt.search import Scored, Search, decode, encode
 from antennaopt.solve.outcome import fault_of
@@ -60,7 +61,7 @@ def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> Ex
     original = experiment_of(folder)
     experiment = changed_experiment(folder, overrides) or original
     if experiment.config_hash != original.config_hash:
-        listed = list(differences(original.resolved(), experiment.resolved()))
+        listed = list(differences(worded(original.resolved()), worded(experiment.resolved())))
         more = f" and {len(listed) - MOST_SHOWN} more" if len(listed) > MOST_SHOWN else ""
         raise ResumeRefusedError(
             f"the experiment was changed since {folder.run_id} began: {'; '.join(listed[:MOST_SHOWN])}{more}. "
@@ -289,7 +290,7 @@ def fork_of(path: Path | str, overrides: Sequence[str] = ()) -> Fork:
         generation=generation,
         individuals=tuple(one.candidate.individual for one in population),
         genomes=genomes,
-        differences=tuple(differences(original.resolved(), experiment.resolved(), budget=True)),
+        differences=tuple(differences(worded(original.resolved()), worded(experiment.resolved()), budget=True)),
     )
     return Fork(
         experiment=experiment,

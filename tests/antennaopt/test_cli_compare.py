@@ -7,6 +7,7 @@ import pytest
 from test_cli_run import SMALL, call  # noqa: F401 - a fixture
 
 from antennaopt.experiment import load_experiment
+from antennaopt.families import worded
 from antennaopt.run.continuation import differences
 from antennaopt.solve.certificate import ONE_MESH
 
@@ -94,3 +95,11 @@ def test_whatever_decides_the_numbers_is_named(entry):
     one, other = load_experiment(quickstart), load_experiment(quickstart, [entry])
     assert one.config_hash != other.config_hash
     assert [line.partition(":")[0] for line in differences(one.resolved(), other.resolved())] == [entry.split("=")[0]]
+
+
+def test_words_of_an_antenna_are_compared_as_words():
+    """They were numbers, `antenna.horn.spline: null -> 1.0`."""
+    bench = Path(__file__).parents[2] / "antennaopt/bench/frozen/spline_horn.toml"
+    one, other = load_experiment(bench), load_experiment(bench, ["antenna.horn.spline=free"])
+    found = list(differences(worded(one.resolved()), worded(other.resolved())))
+    assert found == ['antenna.horn.spline: null -> "free"']
