@@ -119,6 +119,11 @@ class Outputs:
             "fields": self.fields, "animate": self.animate, "sph": self.far_field.files.get("sph"), **self.scripts.files
         }  # fmt: skip
         refuse_of_revolution(antenna, of_revolution)
+        if self.plot_frequency is not None and antenna.experiment.kind.spatial is not None:
+            family = antenna.experiment.family
+            raise ConfigurationError(
+                f"--plot-frequency is of the field map, which a {family} has none of; leave it out"
+            )
         check_writable(*self._of_results(json_file), *self.geometry.written_for(antenna), inputs=[source])
         check_endings(self.csv, self.touchstone)
 

@@ -153,6 +153,10 @@ def _status(layout: Layout, solution: Solution) -> tuple[str, str | None]:
     if not np.isfinite(solution.s11).all():
         return "diverged", f"S11 is not finite after {solution.steps} steps"
     if (solution.through_contour <= 0).any() or (solution.accepted <= 0).any():
+        if solution.steps < layout.settled and not layout.decay:  # of `solver.steps`
+            return "infeasible", (
+                f"nothing is radiated after {solution.steps} steps: raise solver.steps to more than {layout.settled}"
+            )
         return "infeasible", "nothing is radiated: on this mesh metal closes the aperture; refine the mesh or the shape"
     if None in solution.modes:
         return "infeasible", (

@@ -285,6 +285,15 @@ def test_a_closed_aperture_is_infeasible(
     assert not {"directivity_dbi", "s11", "e_plane_dbi", "radiation_efficiency"} & set(outcome)
 
 
+def test_too_few_steps_are_named() -> None:
+    """The wave of 10 steps has not come to the aperture; that was a message about metal that closes it."""
+    design = {"feed.inner_radius": 3.6e-3, "feed.outer_radius": 4e-3, "feed.length": 12e-3}
+    solver = {"frequencies": [28.5e9, 31.5e9], "design_frequency": 30e9, "cell": 0.4e-3, "steps": 10}
+    (outcome,) = evaluate("open_waveguide", [design], plan("open_waveguide", design, design, solver).to_dict())
+    assert outcome["status"] == "infeasible"
+    assert "nothing is radiated after 10 steps: raise solver.steps to more than" in outcome["error"]
+
+
 @pytest.mark.parametrize("over_cutoff", [1.021, 1.04, 1.2])
 def test_the_sweep_begins_above_the_cutoff_of_the_feed(over_cutoff: float) -> None:
     """S11 is drawn a little around a single frequency; just above cutoff that was an error about another frequency."""

@@ -185,6 +185,7 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
         (["--sph", "a.sph"], "--sph is of bodies of revolution, and a patch is none"),
         (["--meep", "a.py"], "--meep is of bodies of revolution"),
         (["--fields", "a.npz"], "--fields is of bodies of revolution"),
+        (["--plot", "a.png", "--plot-frequency", "5.8 GHz"], "--plot-frequency is of the field map, which a patch has"),
         (["--outline", "a.toml"], "--outline a.toml holds bodies of revolution"),
         (["--dxf", "a.png"], "--dxf a.png has no known ending"),
         (["--gerber", "a.grb"], "--gerber a.grb has no known ending; use .gbr"),
