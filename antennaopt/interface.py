@@ -237,13 +237,14 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
     from antennaopt.quantities import format_frequency
     from antennaopt.report.simulation import draw_simulation
 
+    _require_simulation("plot", outcome)
     simulated = outcome._simulated
     if not outcome.results:
         raise ConfigurationError(f"there is nothing to plot: the antenna was not solved ({outcome.status})")
     experiment = simulated.subject.experiment
     solved = [one.frequency_hz for one in outcome.results]
     if frequency is not None and not _is_one_of(frequency, solved):
-        known = ", ".join(f"{one:g}, {format_frequency(one)}" for one in solved)
+        known = ", ".join(f"{one:g} for {format_frequency(one)}" for one in solved)
         raise ConfigurationError(f"frequency = {frequency!r:.40} is not solved; give a number in Hz (solved: {known})")
     return draw_simulation(
         simulated.outcome,
@@ -253,6 +254,11 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
         polarisation=experiment.polarisation,
         board=experiment.kind.board(simulated.subject.design),
     )
+
+
+def _require_simulation(called: str, outcome: Any) -> None:
+    if not isinstance(outcome, Simulation):
+        raise ConfigurationError(f"{called} takes what `simulate` returns, not {outcome!r:.60}")
 
 
 def _is_one_of(frequency: float, solved: Sequence[float]) -> bool:
@@ -280,6 +286,7 @@ def to_xarray(outcome: Simulation) -> xr.Dataset:
     from antennaopt.report.data_files import waves_of
     from antennaopt.solve.cuts import CUTS, LEVELS, amplitudes
 
+    _require_simulation("to_xarray", outcome)
     results = outcome.results
     if not results or results[0].theta_deg is None:
         raise ConfigurationError(f"there is no data: the antenna was not solved ({outcome.status})")

@@ -167,6 +167,9 @@ class Individual:
     fitness: float
     damage: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Individual {self.individual} of {self.run_id}: {self.outcome.status}, fitness {self.fitness:.6g}>"
+
 
 def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     """Read an individual of a run.

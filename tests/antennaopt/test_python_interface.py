@@ -94,8 +94,15 @@ def test_plot_draws_the_antenna(outcome):
 @pytest.mark.parametrize("frequency", ["30 GHz", 30.0, 30.1e9, 0.0])
 def test_plot_of_a_frequency_that_is_not_solved_is_refused(outcome, frequency):
     """30.0 drew the field at the frequency nearest to 30 Hz, "30 GHz" was a TypeError."""
-    with pytest.raises(ao.ConfigurationError, match="is not solved; give a number in Hz"):
+    with pytest.raises(ao.ConfigurationError, match=r"is not solved; give a number in Hz \(solved: .* for 30 GHz"):
         ao.plot(outcome, frequency=frequency)
+
+
+@pytest.mark.parametrize("called", [ao.plot, ao.to_xarray])
+def test_what_is_no_simulation_is_refused(called):
+    """It was an AttributeError about a private name."""
+    with pytest.raises(ao.ConfigurationError, match="takes what `simulate` returns, not <Antenna 'h', conical_horn"):
+        called(ao.load(tomllib.loads(HORN) | {"title": "h"}))
 
 
 def test_a_dataset_has_units_and_dimensions(outcome):
