@@ -28,7 +28,7 @@ FOLDER = "files"
 
 FAR_FIELDS = ("cut", "ffs")
 ABOUT = {
-    ".dxf": "drawing of the section, dimensioned, mm",
+    ".dxf": "drawing, dimensioned, mm",
     ".csv": "section r,z of a body, mm",
     ".s1p": "S11, Touchstone",
     ".cut": "far field, GRASP cuts",

@@ -252,26 +252,33 @@ def write_board_dxf(path: Path, board: Board, *, title: str = "") -> Path:
     if board.opening is not None:
         x, y, radius = (one * MM for one in board.opening)
         space.add_circle((x, y), radius, dxfattribs={"layer": "ground"})
+    _, right, *_ = _frame(board)
     for tube in board.tubes:
-        _add_tube(drawing, board, tube)
+        right = _add_tube(drawing, board, tube, right)
     if isinstance(board.port, Port):
         drawing.layers.add("port", color=1).description = f"{board.port.what}, {board.port.resistance:g} ohm"
         space.add_point((board.port.x * MM, board.port.y * MM), dxfattribs={"layer": "port"})
-    _add_dimensions(drawing, board, title)
+    _add_dimensions(drawing, board, title, right)
     buffer = io.StringIO()
     drawing.write(buffer)
     write_text(path, buffer.getvalue())
     return path
 
 
-def _add_tube(drawing: Any, board: Board, tube: Tube) -> None:
-    """Add a tube from above, and to the right of it its sections y = 0 and x = 0, z upwards, each on its own layer."""
+def _add_tube(drawing: Any, board: Board, tube: Tube, right: float) -> float:
+    """Add a tube from above, and its sections y = 0 and x = 0, z upwards, each on its own layer; return their end, mm.
+
+    Args:
+        drawing: That gets it.
+        board: One antenna.
+        tube: One of its tubes.
+        right: Where its sections begin, mm.
+    """
     space = drawing.modelspace()
     drawing.layers.add(tube.name, color=8).description = f"metal, walls of {tube.wall * MM:.6g} mm along x and y"
     for face in frames(tube):
         corners = [(x * MM, y * MM) for x, y in zip(np.repeat(face.x, 2), (*face.y, *face.y[::-1]), strict=True)]
         space.add_lwpolyline(corners, close=True, dxfattribs={"layer": tube.name})
-    _, right, *_ = _frame(board)
     for axis, name in enumerate(("e_plane", "h_plane")):
         layer = f"{tube.name}_{name}"
         drawing.layers.add(layer, color=(3, 4)[axis]).description = f"section {'yx'[axis]} = 0, z upwards"
@@ -281,9 +288,18 @@ def _add_tube(drawing: Any, board: Board, tube: Tube) -> None:
             corners = [(right + across * MM, z * MM) for across, z in wall]
             space.add_lwpolyline(corners, close=True, dxfattribs={"layer": layer})
         right += reach
+    return right
 
 
-def _add_dimensions(drawing: Any, board: Board, title: str) -> None:
+def _add_dimensions(drawing: Any, board: Board, title: str, right: float) -> None:
+    """Add the title and the dimensions: those of the view from above, and to the right of all sections their heights.
+
+    Args:
+        drawing: With its outlines.
+        board: One antenna.
+        title: Written above.
+        right: End of the sections, mm; the heights of a board without any are in its layers' descriptions.
+    """
     space, size = drawing.modelspace(), text_height(board)
     drawing.layers.add("dimensions", color=7)
     style = {"dimtxt": size, "dimasz": 0.8 * size, "dimexe": 0.5 * size, "dimexo": 0.3 * size, "dimgap": 0.3 * size}
@@ -295,6 +311,9 @@ def _add_dimensions(drawing: Any, board: Board, title: str) -> None:
             space.add_linear_dim((0.0, at), start, stop, **shared).render()
         else:
             space.add_linear_dim((at, 0.0), start, stop, angle=90, **shared).render()
+    for one in (one for one in board.measures if one.section and board.tubes):
+        ends = ((right, z * MM) for _, z in (one.start, one.stop))
+        space.add_linear_dim((right + 3.0 * size, 0.0), *ends, angle=90, **shared).render()
     if title:
         left, _, _, top = _frame(board)
         text = space.add_text(visible(title), height=1.2 * size, dxfattribs={"layer": "dimensions"})

@@ -151,6 +151,8 @@ def test_stl_and_dxf_hold_the_walls(call, tmp_path):
     for layer, size in (("horn_e_plane", 34.54), ("horn_h_plane", 47.54)):
         walls = np.concatenate([one.get_points() for one in drawing.query(f"LWPOLYLINE[layer=='{layer}']")])[:, :2]
         assert np.ptp(walls, axis=0) == pytest.approx([size, 70.0])
+    lengths = [one.get_measurement() for one in drawing.query("DIMENSION")]
+    assert sorted(lengths) == pytest.approx([10.16, 22.86, 30.0, 32.0, 40.0, 45.0])
     code, _, err = call("export", "h.toml", "--gerber", "h.gbr")
     assert code == 2 and "--gerber h.gbr holds flat metal, and the antenna has none" in err
 
