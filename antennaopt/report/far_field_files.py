@@ -239,7 +239,7 @@ def netcdf_bytes(field: FarField) -> bytes:
             "amplitude in the E plane of a linear feed; its square is directivity",
         ),
         ("h_plane", planes, field.h_plane, "1", "amplitude in the H plane of a linear feed"),
-        ("s11", each, field.s11, "1", "S11 in the plane z = 0"),
+        ("s11", each, field.s11, "1", "S11 in the plane z = 0" if field.sphere is None else "S11 at the port"),
         *((name, each, values, "1", "wave over the incident TE11") for name, values in field.waves.items()),
     ):
         for part, numbers in zip(("real", "imag"), _parts(values), strict=True):
@@ -250,7 +250,11 @@ def netcdf_bytes(field: FarField) -> bytes:
         file.source = f"antennaopt {__version__}"
         file.polarisation = field.polarisation
         file.time_convention = "exp(+jwt), peak values"
-        file.normalisation = "incident wave of 1 W, phase 0 in the plane z = 0, the phase reference of the field"
+        file.normalisation = "incident wave of 1 W, phase 0 " + (
+            "in the plane z = 0, the phase reference of the field"
+            if field.sphere is None
+            else "at the port; the phase reference of the field is the drawing's origin"
+        )
         for name, size in zip(sphere, of_theta.shape, strict=True):
             file.createDimension(name, size)
         for name, dims, values, units, meaning in variables:

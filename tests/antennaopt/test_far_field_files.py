@@ -326,6 +326,7 @@ def test_a_board_has_its_whole_sphere_in_every_file(board, tmp_path):
     with xarray.open_dataset(written(field, "netcdf", tmp_path), engine="scipy") as data:
         found = [data[f"{name}_real"] + 1j * data[f"{name}_imag"] for name in ("E_theta", "E_phi")]
         found = [one.sel(frequency=5.8e9, phi=205.0).values for one in found]
+        assert "phase 0 at the port" in data.normalisation and data.s11_real.long_name == "S11 at the port"
         np.testing.assert_allclose(found, scale * np.array(summed(waves, 205.0)), atol=1e-4)
 
 
