@@ -381,10 +381,13 @@ def grid_of(plan: YeePlan, scene: Scene) -> Grid:
         check_inside(scene, made)
     except ConfigError:
         enough = ROOM * speed_of_light / max(plan.frequencies) / plan.cells_per_wavelength
-        if plan.margin is None or plan.margin >= enough * (1 - ROUNDED):
+        default = plan.margin is None
+        margin = speed_of_light / min(plan.frequencies) / 5 if plan.margin is None else plan.margin
+        if margin >= enough * (1 - ROUNDED):
             raise
+        given = f"{format_length(margin)}{' (the default)' if default else ''}"
         raise ConfigError(
-            f"solver.pml_distance = {format_length(plan.margin)} leaves no room for the box around the antenna on "
-            f"which its far field is computed; {format_length(enough)} are enough"
+            f"solver.pml_distance = {given} leaves no room for the box around the antenna on which its far field is "
+            f"computed; {format_length(enough)} are enough"
         ) from None
     return made

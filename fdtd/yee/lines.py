@@ -13,7 +13,8 @@ from fdtd.errors import ConfigError
 _ROUNDS = 60
 _ROUGHEST = 2.5  # ratio of neighbours that is taken where none keeps to the growth, as next to pairs that stay whole
 _ROUNDING = 1e-9  # of a gap; cells are differences of places, with errors of 1e-13 of a cell
-_SAMPLES = 200  # of the wanted cell between two anchors
+_SAMPLES = 200  # of the wanted cell between two anchors, at least
+_MOST_SAMPLES = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,8 @@ def graded(
     kept = {ends.index(low) for low, _ in whole}
     limits = list(spans)
     limits += [Span(low=low, high=high, cell=high - low) for low, high in pairwise(ends)]
-    places = np.array([np.linspace(low, high, _SAMPLES + 1) for low, high in pairwise(ends)])
+    samples = _samples(ends, limits)
+    places = np.array([np.linspace(low, high, samples + 1) for low, high in pairwise(ends)])
     wanted, parts = np.full(places.shape, np.inf), [np.array([low]) for low in ends[:-1]]
     planes, smoothest, worst = np.array(ends), np.array(ends), np.inf
     gaps, beside = np.diff(ends), [one for one in range(len(ends) - 1) if one not in kept and {one - 1, one + 1} & kept]
@@ -85,6 +87,19 @@ def graded(
         f"planes near {smoothest[place + 1]:g} m are too close together (cells of {cells[place]:.3g} and "
         f"{cells[place + 1]:.3g} m differ by more than a factor of {_ROUGHEST}); lower cell, or move what is there"
     )
+
+
+def _samples(ends: list[float], limits: list[Span]) -> int:
+    """Return how many samples of the wanted cell there are between two anchors.
+
+    Where they are further apart than the smallest cell, the cells that grow from it are not seen: next to it they would
+    be too large, and all rounds would make more of them small.
+    """
+    gaps = pairwise(ends)
+    cells = [
+        (high - low) / min(one.cell for one in limits if one.low <= high and low <= one.high) for low, high in gaps
+    ]
+    return _SAMPLES if max(cells) <= _SAMPLES else min(math.ceil(2 * max(cells)), _MOST_SAMPLES)
 
 
 def _rougher(gaps: np.ndarray, kept: set[int], number: int, cells: int, ratio: float) -> bool:
@@ -121,7 +136,7 @@ def _share(place: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return planes from the first of equally spaced places up to but without the last, by the cell at each."""
     low, high = place[0], place[-1]
     middle = (wanted[1:] + wanted[:-1]) / 2
-    count = np.concatenate([[0.0], np.cumsum((high - low) / _SAMPLES / middle)])
+    count = np.concatenate([[0.0], np.cumsum((high - low) / len(middle) / middle)])
     cells = max(1, int(np.ceil(count[-1] - 1e-6)))
     planes = np.interp(np.arange(cells) * count[-1] / cells, count, place)
     planes[0] = low

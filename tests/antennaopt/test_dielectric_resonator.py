@@ -18,7 +18,7 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
-from antennas_in_space import SEARCH, loaded, solved_alone
+from antennas_in_space import SEARCH, loaded, planned, solved_alone
 from config_files import replaced
 
 from antennaopt.errors import ConfigurationError
@@ -27,6 +27,7 @@ from antennaopt.families.dielectric_resonator import FAMILY, resonance
 from antennaopt.families.spatial import Cylinder
 from antennaopt.solve.yee_plan import scene_of
 from fdtd import yee
+from fdtd.errors import ConfigError
 
 ROUND = """
 title = "Resonator"
@@ -172,3 +173,23 @@ def test_what_the_port_gives_is_radiated_or_lost(body, offset, measured):
     assert found.status == "ok"
     balance = (found.radiated_power + found.dissipated_power) / found.accepted_power
     measured("balance of power", float(np.abs(balance - 1).max()), at_most=0.01)
+
+
+def test_coarse_cells_want_more_room_than_the_default(tmp_path):
+    """A fifth of a wavelength has 1.6 cells of 8 a wavelength; the refusal had places in m and no key."""
+    text = SQUARE
+    for old, new in (
+        ('length = "14.2 mm"\nwidth = "14.2 mm"', 'length = "6.77052 mm"\nwidth = "2.43365 mm"'),
+        ('"7 mm"', '"1.08794 mm"'), ("permittivity = 10.0", "permittivity = 2.264"),
+        ('length = "36 mm"\nwidth = "36 mm"', 'length = "6.77734 mm"\nwidth = "2.43365 mm"'),
+        ('"7.1 mm"', '"3.38824 mm"'), ('"5.5 mm"', '"0.324225 mm"'),
+        ('["5 GHz", "5.3 GHz", "5.6 GHz"]', '["18.1339 GHz"]'), ("wavelength = 20", "wavelength = 8"),
+    ):  # fmt: skip
+        text = replaced(text, old, new)
+    with pytest.raises(ConfigError) as refused:
+        planned(loaded(text, tmp_path))
+    assert str(refused.value) == (
+        "solver.pml_distance = 3.30643 mm (the default) leaves no room for the box around the antenna on which its far "
+        "field is computed; 4.13304 mm are enough"
+    )
+    planned(loaded(replaced(text, "[solver]", '[solver]\npml_distance = "4.13304 mm"'), tmp_path))

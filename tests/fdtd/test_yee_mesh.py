@@ -76,6 +76,18 @@ def test_one_edge_for_sheets_that_touch() -> None:
     assert media.metal[0, k, j, :-1].tolist() == ((x > -12e-3) & (x < 6e-3)).tolist()  # no gap
 
 
+def test_cells_grow_from_a_layer_much_thinner_than_the_margin() -> None:
+    """A substrate of 0.127 mm with 60 mm of air on both sides, as at 1 GHz, has no smaller cells than its own.
+
+    With 200 samples of the wanted cell in 60 mm the cells next to it were not seen: 400 planes, cells of 0.009 mm.
+    """
+    layer = Span(low=0.0, high=0.127, cell=0.127 / 3)
+    planes = graded([-60.0, 0.0, 0.127, 60.127], [Span(low=-np.inf, high=np.inf, cell=4.4), layer], 1.3)
+    cells = np.diff(planes)
+    assert len(planes) <= 70 and cells.min() >= 0.9 * layer.cell
+    assert max((cells[1:] / cells[:-1]).max(), (cells[:-1] / cells[1:]).max()) <= 1.3 * (1 + 1e-6)
+
+
 def test_planes_share_the_integral() -> None:
     planes = graded([0.0, 1.0, 10.0], [Span(low=0.0, high=1.0, cell=0.25)], 1.25)
     assert planes[:5] == pytest.approx([0, 0.25, 0.5, 0.75, 1.0], abs=0.02)
