@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
 from scipy.constants import speed_of_light
 
 from antennaopt.families import Family, kind
@@ -20,6 +21,7 @@ from antennaopt.families.spatial import Tube as Walls
 from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError, TooClose
+from fdtd.waveforms import pulse_for
 from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, halved, layout
 from fdtd.yee.mesh import check_inside
 from fdtd.yee.scene import te10_band
@@ -40,6 +42,8 @@ _STEEPEST = 0.25
 PERIODS = 150
 """Step limit without `max_steps`, in periods of the lowest frequency: energy in a resonance of quality factor 80 falls
 by 50 dB in it."""
+AFTER = 1.5
+"""The same in durations of the source's pulse, where that is more: the slow waves near the cutoff of a guide's mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,9 +168,17 @@ def plan(
         grids = _buildable(made, known, (lower, middle, upper))
     largest = max(grids, key=lambda grid: grid.cells)
     shortest_step = min(grid.dt for grid in grids)
-    steps = settings.max_steps or math.ceil(PERIODS / min(settings.frequencies) / shortest_step)
+    steps = settings.max_steps or math.ceil(_longest(known, (lower, upper), settings.frequencies) / shortest_step)
     nx, ny, nz = (int(count) for count in largest.counts)
     return replace(made, max_steps=steps, shape=(nx, ny, nz), time_step=float(largest.dt), parts=largest.copies)
+
+
+def _longest(family: Family, designs: Sequence[Mapping[str, float]], frequencies: Sequence[float]) -> float:
+    """Return how long an antenna is solved at most, s; near a guide's cutoff the pulse takes hundreds of periods."""
+    guides = [one.port for one in map(family.board, designs) if one is not None and isinstance(one.port, Guide)]
+    cutoffs = [te10_band(one.width, one.height)[0] for one in guides]
+    pulses = [pulse_for(np.array(frequencies), one).duration for one in cutoffs if one < min(frequencies)]
+    return max([PERIODS / min(frequencies), *(AFTER * one for one in pulses)])
 
 
 def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid:

@@ -9,7 +9,7 @@ import ezdxf
 import numpy as np
 import pytest
 import trimesh
-from antennas_in_space import loaded, planned
+from antennas_in_space import loaded, planned, solved_alone
 from config_files import replaced
 
 from antennaopt.errors import ConfigurationError
@@ -222,3 +222,15 @@ def test_the_margin_may_end_anywhere_behind_the_port(tmp_path):
     plan = planner_of(experiment.family)(experiment.kind, horn, horn, settings)
     sizes = np.diff(grid_of(plan, scene_of(experiment.kind.board(horn), 7e9, plan.frequencies)).z)
     assert sizes.min() > 0.2 * sizes.max()
+
+
+def test_a_horn_near_cutoff_is_solved_to_the_end(tmp_path):
+    """At 1.02 times the cutoff the pulse takes 276 periods; with a limit of 150 a third of the power was missing.
+
+    Elsewhere the limit is 150 periods.
+    """
+    near = loaded(replaced(HORN, '"9 GHz", "10 GHz", "11 GHz"', '"6.7 GHz"'), tmp_path)
+    (balance,) = solved_alone(near, fields=False).metrics["power_balance"]
+    assert balance == pytest.approx(1, abs=0.01)
+    plan = planned(loaded(HORN, tmp_path))
+    assert plan.max_steps * plan.time_step * 9e9 == pytest.approx(150, rel=1e-3)
