@@ -189,7 +189,8 @@ def frames_of(
     for artist in moving:
         artist.set_animated(True)
     with legible(figure):
-        canvas.draw()
+        for _ in range(3):  # until the layout, which sets the size of the colour bar, has room for its name
+            canvas.draw()
     ground = canvas.copy_from_bbox(figure.bbox)
     for count, (time, frame) in enumerate(zip(times, values, strict=True), start=1):
         half = coloured(enlarged(frame).T)

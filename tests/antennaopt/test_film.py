@@ -107,6 +107,15 @@ def frames_are_even_about_the_axis(frame) -> bool:
     return float(np.abs(part - part[::-1]).mean()) < 6.0
 
 
+def test_no_text_is_cut_at_the_edge():
+    """The layout takes three passes; after one the name of the colour bar stood beyond the right edge."""
+    one = film(1)
+    one |= {"r_m": one["r_m"][:36], "e_x": one["e_x"][:, :, :36]}
+    (frame,) = frames_of(one, title="Lens")
+    for edge in (frame[:2], frame[-2:], frame[:, :2], frame[:, -2:]):
+        assert (edge == 255).all()
+
+
 def test_nothing_shows_through_a_wall_of_one_cell():
     """Inside 1, outside 0: linear interpolation over the wall would put 0.5 next to it on both sides."""
     field = np.array([[1.0, 1.0, 1.0, np.nan, 0.0, 0.0]] * 4, np.float32)
