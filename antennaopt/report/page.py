@@ -39,7 +39,11 @@ from antennaopt.store.levels import level_accounts
 from antennaopt.store.stepping import stepping_of
 from antennaopt.terminal import visible
 
-LENGTHS = ("solver.cell", "solver.pml_distance")
+LENGTHS = (
+    *("solver.cell", "solver.pml_distance", "fidelity.cells", "plane"),
+    *("limits.slot", "limits.tooth", "limits.wall", "limits.tool_radius"),
+)
+TIMES = ("wall_time", "target_time", "walltime")
 OF_FIGURES = {
     "theta": format_angle,
     "elevation": format_angle,
@@ -100,6 +104,10 @@ def _number_text(name: str, value: float) -> str:
         return f"{1e3 * value:.10g} mm"
     if last.startswith(("frequencies", "design_frequency")):
         return gigahertz(value)
+    if last in TIMES:
+        return f"{value:.10g} s"
+    if name == "limits.overhang":
+        return f"{value:.10g} deg"
     if last in OF_FIGURES:
         return OF_FIGURES[last](value)
     return f"{value:.10g}"

@@ -273,6 +273,22 @@ def test_settings_that_are_words_are_written_as_words(file, change, name, says):
     assert lines[f"antenna.{name}"] == says
 
 
+@pytest.mark.parametrize(
+    ("change", "name", "says"),
+    [
+        ('limits={slot="0.5 mm", overhang=45}', "limits.slot", "0.5 mm"),
+        ('limits={slot="0.5 mm", overhang=45}', "limits.overhang", "45 deg"),
+        ('fidelity={cells=["0.6 mm"]}', "fidelity.cells", "0.6 mm"),
+        ('solver.report_modes=[{plane="1 mm"}]', "solver.report_modes[0]", "plane 1 mm"),
+        ('evolution.stop.wall_time="2 h"', "evolution.stop.wall_time", "7200 s"),
+    ],
+)
+def test_settings_have_their_units(change, name, says):
+    """They were bare numbers in SI, `limits.slot 0.0005`."""
+    resolved = load_experiment(EXPERIMENTS / "ka_band_lens.toml", [change]).resolved()
+    assert dict(setting_lines(json.loads(json.dumps(resolved))))[name] == says
+
+
 @pytest.mark.parametrize(("value", "says"), [(1.0, "sinusoid"), ([0.0, 1.0], "linear, sinusoid"), (99.0, "99")])
 def test_words_of_a_dishs_feed(value, says):
     """An older run may hold what is no word now."""
