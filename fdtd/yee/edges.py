@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 
-from fdtd.yee.scene import Block, Sheet
+import numpy as np
 
+from fdtd.yee.scene import Block, LumpedPort, Scene, Sheet
+
+_FURTHEST = 0.95  # of a cell, from an edge to the line inside the sheet, at most
 _GRADED = 0.1  # of the growth and the cell at an edge, what cells that grow away from it add to its reach
 
 
@@ -20,6 +23,31 @@ def reach(cell: float, height: float, growth: float) -> float:
         growth: Largest ratio of neighbouring cells away from the edge.
     """
     return math.hypot(cell, height) / 4 + _GRADED * (growth - 1) * cell
+
+
+def last_line(cell: float, height: float, growth: float) -> float:
+    """Return how far inside of its edge a sheet's last line stands, m."""
+    return min(reach(cell, height, growth), _FURTHEST * cell)
+
+
+def cell_in_gap(gap: float, cell: float, least: int, sheets: int, height: float, growth: float) -> float:
+    """Return the cell in a gap that a port fills, m: a whole number of them from the metal's last line to the next.
+
+    Args:
+        gap: Its width, m.
+        cell: Largest cell, m.
+        least: Number of cells, at least.
+        sheets: How many of its ends are edges of sheets, 1 or 2.
+        height: Of the cells above and below the sheets, m.
+        growth: Largest ratio of neighbouring cells.
+    """
+    count = max(least, math.ceil((gap + sheets * last_line(cell, height, growth)) / cell * (1 - 1e-9)))
+    low, high = gap / count, gap / (count - sheets * _FURTHEST)
+    for _ in range(60):  # halving, to the last bit
+        middle = (low + high) / 2
+        short = count * middle < gap + sheets * last_line(middle, height, growth)
+        low, high = (middle, high) if short else (low, middle)
+    return high
 
 
 def edges_of(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[float, int, float]]:
@@ -47,6 +75,42 @@ def edges_of(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[fl
         if max(begins, ends) > same:
             found.append((place, 1 if begins > 2 * ends else -1 if ends > 2 * begins else 0, at))
     return found
+
+
+def ends_at(sheet: Sheet, axis: int, place: float, same: float) -> bool:
+    """Return whether an edge of a sheet along an axis is at a place, within `same`, m."""
+    return any(abs(end - place) <= same for end in (sheet.x, sheet.y)[axis])
+
+
+def gap_of_port(scene: Scene, axis: int, same: float) -> tuple[list[float], list[float]]:
+    """Return the ends of a port along an axis, m, and which of them are edges of sheets; none of another port."""
+    port, name = scene.port, "xyz"[axis]
+    if not isinstance(port, LumpedPort) or port.axis != name:
+        return [], []
+    level = tuple(one for one in scene.sheets if one.z in port.span("z"))
+    edges = [place for place, *_ in edges_of(level, axis, same)]
+    return [*port.span(name)], [one for one in port.span(name) if any(abs(one - edge) <= same for edge in edges)]
+
+
+def mean_height(scene: Scene, upright: np.ndarray, z: float, sheets: Sequence[Sheet]) -> float:
+    """Return the mean height of the cells above and below sheets at z, m, weighted by their charges.
+
+    Media count where they overlap a sheet along x and y, the densest of a layer. Where such a medium does not extend to
+    the edge, the edge is off by a few hundredths of a cell.
+    """
+    at = int(np.abs(upright - z).argmin())
+    ends = upright[max(at - 1, 0) : at + 2]
+    blocks = [one for one in scene.blocks if one.material is not None and any(_overlap(one, sheet) for sheet in sheets)]
+    media = [(one.z, one.material.permittivity) for one in blocks if one.material is not None]
+    middles = (ends[1:] + ends[:-1]) / 2
+    charges = [max((value for (low, high), value in media if low < one < high), default=1.0) for one in middles]
+    return float(np.average(np.diff(ends), weights=charges))
+
+
+def _overlap(block: Block, sheet: Sheet) -> bool:
+    """Return whether a block and a sheet share an area along x and y."""
+    pairs = ((block.x, sheet.x), (block.y, sheet.y))
+    return all(max(one[0], other[0]) < min(one[1], other[1]) for one, other in pairs)
 
 
 def between_sheets(block: Block, sheets: tuple[Sheet, ...], axis: int) -> list[tuple[float, float]]:

@@ -20,13 +20,21 @@ import numpy as np
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError, TooClose
-from fdtd.yee.edges import between_sheets, distinct, edges_of, reach
+from fdtd.yee.edges import (
+    between_sheets,
+    cell_in_gap,
+    distinct,
+    edges_of,
+    ends_at,
+    gap_of_port,
+    last_line,
+    mean_height,
+)
 from fdtd.yee.grid import FACES, Grid
 from fdtd.yee.lines import Span, graded, largest_at
-from fdtd.yee.scene import Block, GuidePort, LumpedPort, Scene, Sheet, Tube
+from fdtd.yee.scene import GuidePort, LumpedPort, Scene, Tube
 from fdtd.yee.stairs import Pair, stairs
 
-_FURTHEST = 0.95  # of a cell, from an edge to the line inside the sheet, at most
 _DENSER = 5 / 3  # times as many cells a wavelength in a dielectric between two sheets, whose waves stand there
 _GROWTH = 0.3  # largest share that a cell is larger than its neighbour by, where they can keep to it
 _SMALLEST = 0.05  # of the cell asked for, at edges that are close together
@@ -327,8 +335,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     name = "xyz"[axis]
     spans = wishes.spans(scene, axis)
     faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
-    if isinstance(scene.port, LumpedPort) and scene.port.axis == name:
-        faces += scene.port.span(name)  # the port ends on the metal's last line
+    fed, of_sheets = gap_of_port(scene, axis, 1e-3 * wishes.cell)
+    faces += [one for one in fed if one not in of_sheets]
     if isinstance(scene.port, GuidePort):
         faces += getattr(scene.port, name)
     faces = [one for one in faces if low < one < high]
@@ -342,7 +350,14 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     for place, side, z in edges:
         near = min((other for other in places if other != place), key=lambda other: abs(other - place))
         gap = abs(near - place)
+        ending = [one for one in scene.sheets if one.z == z and ends_at(one, axis, place, 2e-3 * wishes.cell)]
+        height = mean_height(scene, upright, z, ending)
         cell = min(wishes.cell, gap / wishes.between)
+        if any(abs(place - one) <= 1e-3 * wishes.cell for one in of_sheets):
+            cell, least = min(wishes.cell, largest_at(media, place)), math.ceil(_GAP * wishes.across)
+            cell = cell_in_gap(fed[1] - fed[0], cell, least, len(of_sheets), height, wishes.growth)
+            others = (abs(place - one) for one in places if all(abs(one - end) > 1e-3 * wishes.cell for end in fed))
+            cell = min(cell, min(others, default=math.inf) / wishes.between)
         if cell < _SMALLEST * wishes.cell * (1 - _SLACK):
             error = TooClose(
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
@@ -355,8 +370,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
             anchors.append(place)
             spans.append(Span(low=place - cell, high=place + cell, cell=cell))
             continue
-        ending = [one for one in scene.sheets if one.z == z and _ends_at(one, axis, place, 2e-3 * wishes.cell)]
-        inside = min(reach(cell, _height(scene, upright, z, ending), wishes.growth), _FURTHEST * cell)
+        inside = last_line(cell, height, wishes.growth)
         last = place + side * inside  # the sheet's last line
         pair = (last, last + cell) if side < 0 else (last - cell, last)
         pairs.append(pair)
@@ -372,8 +386,8 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     if isinstance(scene.port, LumpedPort):
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
-        along, gap = scene.port.axis == name, (span[1] - span[0]) / (_GAP * wishes.across)
-        cell = min(wishes.cell, gap) if along else wishes.cell
+        gap = (span[1] - span[0]) / (_GAP * wishes.across)
+        cell = min(wishes.cell, gap) if fed and not of_sheets else wishes.cell
         spans.append(Span(low=span[0], high=span[1], cell=cell))
     for place in (*soft, *rims):  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
@@ -381,32 +395,6 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
         if low < place < high and near > (_RIM if place in rims else _ROOM) * cell:
             anchors.append(place)
     return _through(anchors, spans, pairs, wishes.growth, 1e-9 * wishes.cell)
-
-
-def _ends_at(sheet: Sheet, axis: int, place: float, same: float) -> bool:
-    """Return whether an edge of a sheet along an axis is at a place, within `same`, m."""
-    return any(abs(end - place) <= same for end in (sheet.x, sheet.y)[axis])
-
-
-def _height(scene: Scene, upright: np.ndarray, z: float, sheets: Sequence[Sheet]) -> float:
-    """Return the mean height of the cells above and below sheets at z, m, weighted by their charges.
-
-    Media count where they overlap a sheet along x and y, the densest of a layer. Where such a medium does not extend to
-    the edge, the edge is off by a few hundredths of a cell.
-    """
-    at = int(np.abs(upright - z).argmin())
-    ends = upright[max(at - 1, 0) : at + 2]
-    blocks = [one for one in scene.blocks if one.material is not None and any(_overlap(one, sheet) for sheet in sheets)]
-    media = [(one.z, one.material.permittivity) for one in blocks if one.material is not None]
-    middles = (ends[1:] + ends[:-1]) / 2
-    charges = [max((value for (low, high), value in media if low < one < high), default=1.0) for one in middles]
-    return float(np.average(np.diff(ends), weights=charges))
-
-
-def _overlap(block: Block, sheet: Sheet) -> bool:
-    """Return whether a block and a sheet share an area along x and y."""
-    pairs = ((block.x, sheet.x), (block.y, sheet.y))
-    return all(max(one[0], other[0]) < min(one[1], other[1]) for one, other in pairs)
 
 
 def _with_images(places: list[float], scene: Scene, axis: int, ends: tuple[float, float]) -> list[float]:

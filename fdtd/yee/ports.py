@@ -269,7 +269,7 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
     """
     along = "xyz".index(port.axis)
     first, second = (axis for axis in range(3) if axis != along)
-    levels = [plane_at(grid.planes[along], end) for end in port.span(port.axis)]
+    levels = [_level(grid, along, end, side) for end, side in zip(port.span(port.axis), (-1, 1), strict=True)]
     if None in levels:
         end = port.span(port.axis)[levels.index(None)]
         raise ConfigError(f"port.{port.axis} = {end:g} m lies between lattice planes; make the grid with `layout`")
@@ -309,6 +309,15 @@ def port_columns(port: LumpedPort, grid: Grid, media: Media) -> PortColumns:
         inductance=_inductance(port, grid, (first, second), places),
         images=share,
     )
+
+
+def _level(grid: Grid, along: int, end: float, side: int) -> int | None:
+    """Return the plane of a port's end; in a gap of a sheet the next line outwards, which is the sheet's last one."""
+    planes = grid.planes[along]
+    found = plane_at(planes, end)
+    if found is not None or along == 2 or not planes[0] < end < planes[-1]:
+        return found
+    return int(np.searchsorted(planes, end)) - (side < 0)
 
 
 def _inductance(port: LumpedPort, grid: Grid, across: tuple[int, int], places: list[np.ndarray]) -> float:

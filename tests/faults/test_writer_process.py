@@ -53,7 +53,7 @@ def strikes(top, victims, quiet, quarter, *, code, met=None):
     through = [line for line in lines if line["at"] is None]
     assert 1 <= len(through) <= 3, "either too few operations were struck, or hardly any"
     for line in through:
-        assert line["code"] == 0
+        assert line["code"] == 0, line["said"]
         assert_equal(line, quiet)
         assert not bits.events(Path(line["folder"]), "writer_lost")
     struck = lines[: -len(through)]

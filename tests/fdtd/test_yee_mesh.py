@@ -270,3 +270,32 @@ def test_media_beside_a_sheet_do_not_move_its_edges(place: float) -> None:
     grid = layout(dataclasses.replace(alone, blocks=(*alone.blocks, post)), [7e9, 8e9], cell=0.4e-3)
     within = reach_of(grid, HEIGHT, 0.4e-3)
     assert np.abs(grid.x - (-6e-3 + within)).min() < 1e-9 * 0.4e-3
+
+
+def arms(gap: float, axis: str = "x", across: float = 8e-3) -> Scene:
+    """Two strips on a line with a port between them, as wide as they are."""
+    spans = ((-25e-3, -gap / 2), (gap / 2, 25e-3))
+    sides = (-across / 2, across / 2)
+    port = {"x": (-gap / 2, gap / 2), "y": sides} if axis == "x" else {"x": sides, "y": (-gap / 2, gap / 2)}
+    sheets = (Sheet(z=0.0, x=one, y=sides) if axis == "x" else Sheet(z=0.0, x=sides, y=one) for one in spans)
+    return Scene(sheets=tuple(sheets), port=LumpedPort(**port, z=0.0, axis=axis))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize(("gap", "halvings", "count"), [(0.2e-3, 0, 2), (2e-3, 0, 2), (2e-3, 1, 4), (9e-3, 0, 6)])
+def test_a_gap_with_a_port_acts_as_wide_as_it_is(gap: float, halvings: int, count: int, axis: str) -> None:
+    """The port reaches from one sheet's last line to the other's, by cells of about the same size.
+
+    Each of these lines is inside of its sheet by what the sheet acts beyond it, as at other edges.
+    """
+    scene, finer = arms(gap, axis), 2.0**halvings
+    grid = layout(scene, [3e9], cell=2e-3 / finer, cells_per_wavelength=20 * finer, across=finer, between=1.0)
+    assert scene.port is not None
+    port = port_columns(scene.port, grid, fill(scene, grid))
+    cells = port.lengths[:count]
+    assert port.lengths.tolist() == cells.tolist() * (len(port.lengths) // count)
+    assert cells == pytest.approx(cells[::-1]) and np.ptp(cells) <= 0.1 * cells[0] * (count > 4)
+    each, growth = np.diff(grid.z)[np.abs(grid.z[:-1]).argmin()], 1 + 0.3 / finer
+    assert cells.sum() == pytest.approx(gap + 2 * reach(cells[0], each, growth), rel=1e-6)
+    for planes in grid.planes:
+        assert ratio(planes) <= growth * (1 + 1e-5)
