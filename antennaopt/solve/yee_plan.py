@@ -44,6 +44,8 @@ PERIODS = 150
 by 50 dB in it."""
 AFTER = 1.5
 """The same in durations of the source's pulse, where that is more: the slow waves near the cutoff of a guide's mode."""
+TRAVEL = 50
+"""The same in wavelengths in air that waves of the lowest frequency travel in a guide, where that is more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,9 +178,11 @@ def plan(
 def _longest(family: Family, designs: Sequence[Mapping[str, float]], frequencies: Sequence[float]) -> float:
     """Return how long an antenna is solved at most, s; near a guide's cutoff the pulse takes hundreds of periods."""
     guides = [one.port for one in map(family.board, designs) if one is not None and isinstance(one.port, Guide)]
-    cutoffs = [te10_band(one.width, one.height)[0] for one in guides]
-    pulses = [pulse_for(np.array(frequencies), one).duration for one in cutoffs if one < min(frequencies)]
-    return max([PERIODS / min(frequencies), *(AFTER * one for one in pulses)])
+    lowest, cutoffs = min(frequencies), [te10_band(one.width, one.height)[0] for one in guides]
+    slow = [one for one in cutoffs if one < lowest]
+    pulses = [AFTER * pulse_for(np.array(frequencies), one).duration for one in slow]
+    travels = [TRAVEL / lowest / math.sqrt(1 - (one / lowest) ** 2) for one in slow]  # at the group velocity
+    return max([PERIODS / lowest, *pulses, *travels])
 
 
 def _fitting(plan: YeePlan, family: Family, design: Mapping[str, float]) -> Grid:

@@ -224,13 +224,18 @@ def test_the_margin_may_end_anywhere_behind_the_port(tmp_path):
     assert sizes.min() > 0.2 * sizes.max()
 
 
-def test_a_horn_near_cutoff_is_solved_to_the_end(tmp_path):
+@pytest.mark.parametrize("frequencies", ['"6.7 GHz"', '"6.6 GHz", "7 GHz"'])
+def test_a_horn_near_cutoff_is_solved_to_the_end(tmp_path, frequencies):
     """At 1.02 times the cutoff the pulse takes 276 periods; with a limit of 150 a third of the power was missing.
 
-    Elsewhere the limit is 150 periods.
+    That of two frequencies is short, but waves near the cutoff are slow: 5 % too much, S11 0.2 dB off.
     """
-    near = loaded(replaced(HORN, '"9 GHz", "10 GHz", "11 GHz"', '"6.7 GHz"'), tmp_path)
-    (balance,) = solved_alone(near, fields=False).metrics["power_balance"]
-    assert balance == pytest.approx(1, abs=0.01)
+    text = replaced(HORN, "decay_db = 40", "decay_db = 60")
+    near = loaded(replaced(text, '"9 GHz", "10 GHz", "11 GHz"', frequencies), tmp_path)
+    for balance in solved_alone(near, fields=False).metrics["power_balance"]:
+        assert balance == pytest.approx(1, abs=0.01)
+
+
+def test_a_horn_in_its_band_has_150_periods(tmp_path):
     plan = planned(loaded(HORN, tmp_path))
     assert plan.max_steps * plan.time_step * 9e9 == pytest.approx(150, rel=1e-3)
