@@ -124,7 +124,7 @@ def _dipole(lam: float, _: float) -> list[str]:
     return [
         "[antenna.dipole]",
         f"length = {_range(0.8 * long, 1.1 * long)}    # along x, the gap included",
-        f"width = {_range(0.02 * lam, 0.12 * lam)}    # wide strips have wide bands",
+        f"width = {_range(0.02 * lam, 0.15 * lam)}    # wide strips have wide bands",
         f"gap = {_mm(0.02 * lam)}    # in the middle; the port fills it, 50 ohm",
         "",
         "[antenna.reflector]    # without this table the dipole radiates to both sides, with 2 dBi",
@@ -248,7 +248,7 @@ FILES = {
         title="Strip dipole",
         lowest=6.0,
         highest=8.5,
-        half_band=0.1,
+        half_band=0.08,
         about=(
             "Ranges are about a dipole of 0.475 wavelengths a quarter over a reflector (Balanis, Antenna Theory,",
             "section 4.6), which the search begins with. The goal to work for is the match over the band.",
