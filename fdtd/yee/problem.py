@@ -62,6 +62,15 @@ class Probe:
     points: np.ndarray
     weights: np.ndarray
 
+    @property
+    def spans(self) -> np.ndarray:
+        """The first point of each sum that has a weight, and the one after the last, int, (sums, 2).
+
+        Sums of several ports have each its own port's points.
+        """
+        some = [np.flatnonzero(row) for row in self.weights]
+        return np.array([(at[0], at[-1] + 1) if len(at) else (0, 0) for at in some], np.int64).reshape(-1, 2)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:

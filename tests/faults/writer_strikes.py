@@ -101,13 +101,12 @@ def full(top, mount, pages):
         filler, root, said = mount / "filler", mount / "results", top / f"{count}.txt"
         filler.write_bytes(bytes(space.f_bavail * space.f_frsize - 4096 * count))
         code = cheap_lens.in_child(lambda: begin(root, by_process=True), said)  # noqa: B023
-        folder = run_folder(root)
+        folder, text = run_folder(root), said.read_text() if said.exists() else ""
         torn = [str(path) for path in root.rglob(".tmp-*")]
         filler.unlink()
         again = cheap_lens.in_child(lambda: resume(folder, by_process=True), said) if folder else None  # noqa: B023
         kept = top / f"{count:04d}"
         os.system(f"cp -r {folder} {kept}; rm -rf {root}")
-        text = said.read_text() if said.exists() else ""
         print(json.dumps({"code": code, "resumed": again, "folder": str(kept), "said": text, "torn": torn}), flush=True)
 
 

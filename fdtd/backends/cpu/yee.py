@@ -41,13 +41,17 @@ _CELL_STEPS = 50_000_000  # of one call: some tenths of a second, after which Ct
 
 
 class _Drive(NamedTuple):
-    """Source and probe: places [points, 4] in the bordered arrays, gains, waveform; places, weights [sums, points]."""
+    """Source and probe: places [points, 4] in the bordered arrays, gains, waveform; places, weights [sums, points].
+
+    `spans` are those of `Probe`, [sums, 2].
+    """
 
     points: np.ndarray
     gains: np.ndarray
     waveform: np.ndarray
     probes: np.ndarray
     weights: np.ndarray
+    spans: np.ndarray
 
 
 @compiled(**OPTIONS)
@@ -67,7 +71,7 @@ def _march(state, rows, slopes, layers, drive, sums, shape, span):
                 state[c, k, j, i] += drive.gains[p] * drive.waveform[n]
         for s in range(drive.weights.shape[0]):
             total = 0.0
-            for p in range(len(drive.probes)):
+            for p in range(drive.spans[s, 0], drive.spans[s, 1]):
                 c, k, j, i = drive.probes[p]
                 total += drive.weights[s, p] * state[c, k, j, i]
             sums[n, s] = total
@@ -230,6 +234,7 @@ def _drive(problem: Problem, dtype: type) -> _Drive:
         waveform=np.zeros(0, dtype) if source is None else source.waveform.astype(dtype),
         probes=none if probe is None else probe.points + step,
         weights=np.zeros((0, 0)) if probe is None else probe.weights.astype(float),
+        spans=np.zeros((0, 2), np.int64) if probe is None else probe.spans,
     )
 
 

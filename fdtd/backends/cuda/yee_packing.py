@@ -238,14 +238,8 @@ def _driven(problem: Problem, shape: tuple[int, ...], real: np.dtype) -> dict[st
         "waveform": none.astype(real) if source is None else source.waveform.astype(real),
         "probes": none if probe is None else _flat(tuple(probe.points.T), shape),
         "weights": none.astype(float) if probe is None else probe.weights.astype(float).ravel(),
-        "spans": none if probe is None else _spans(probe.weights),
+        "spans": none if probe is None else probe.spans.astype(np.int32).ravel(),
     }
-
-
-def _spans(weights: np.ndarray) -> np.ndarray:
-    """Return the first point of each sum that has a weight, and the one after the last, one axis."""
-    some = [np.flatnonzero(row) for row in weights]
-    return np.array([(at[0], at[-1] + 1) if len(at) else (0, 0) for at in some], np.int32).ravel()
 
 
 def _flat(points: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
