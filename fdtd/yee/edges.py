@@ -82,14 +82,24 @@ def ends_at(sheet: Sheet, axis: int, place: float, same: float) -> bool:
     return any(abs(end - place) <= same for end in (sheet.x, sheet.y)[axis])
 
 
-def gap_of_port(scene: Scene, axis: int, same: float) -> tuple[list[float], list[float]]:
-    """Return the ends of a port along an axis, m, and which of them are edges of sheets; none of another port."""
+def gap_of_port(scene: Scene, axis: int, same: float) -> tuple[tuple[float, ...], list[tuple[float, int, float]]]:
+    """Return the ends of a port along an axis, m, and those that are edges of sheets, as `edges_of`.
+
+    None of a port along another axis. Such an edge has its sheet outside of the gap, and no face of a metal block.
+    """
     port, name = scene.port, "xyz"[axis]
     if not isinstance(port, LumpedPort) or port.axis != name:
-        return [], []
-    level = tuple(one for one in scene.sheets if one.z in port.span("z"))
-    edges = [place for place, *_ in edges_of(level, axis, same)]
-    return [*port.span(name)], [one for one in port.span(name) if any(abs(one - edge) <= same for edge in edges)]
+        return (), []
+    ends = port.span(name)
+    faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
+    level = tuple(one for one in scene.sheets if any(abs(one.z - z) <= same for z in port.span("z")))
+    edges = [
+        edge
+        for edge in edges_of(level, axis, same)
+        if any(abs(edge[0] - end) <= same and edge[1] == side for end, side in zip(ends, (-1, 1), strict=True))
+        and all(abs(edge[0] - face) > same for face in faces)
+    ]
+    return ends, edges
 
 
 def mean_height(scene: Scene, upright: np.ndarray, z: float, sheets: Sequence[Sheet]) -> float:

@@ -335,14 +335,16 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     name = "xyz"[axis]
     spans = wishes.spans(scene, axis)
     faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
-    fed, of_sheets = gap_of_port(scene, axis, 1e-3 * wishes.cell)
-    faces += [one for one in fed if one not in of_sheets]
+    fed, in_gap = gap_of_port(scene, axis, 1e-3 * wishes.cell)
+    of_sheets = [place for place, *_ in in_gap]
+    faces += [one for one in fed if all(abs(one - place) > 1e-3 * wishes.cell for place in of_sheets)]
     if isinstance(scene.port, GuidePort):
         faces += getattr(scene.port, name)
     faces = [one for one in faces if low < one < high]
     hard = distinct([low, high, *faces], 1e-3 * wishes.cell)
     edges = [edge for edge in edges_of(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
     edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
+    edges = [next((one for one in in_gap if abs(one[0] - edge[0]) <= 1e-3 * wishes.cell), edge) for edge in edges]
     pairs = [pair for pair in wishes.stairs[axis] if low <= pair[0] and pair[1] <= high]
     anchors = distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
     places = _with_images([*hard, *(place for place, *_ in edges)], scene, axis, (low, high))

@@ -150,7 +150,7 @@ def test_later_blocks_count_for_metal() -> None:
 def test_wide_ports_take_the_columns_between() -> None:
     scene = patch(port=LumpedPort(x=-3e-3, y=(-1e-3, 1e-3), z=(0.0, HEIGHT), resistance=75.0))
     grid = layout(scene, [7e9, 8e9])
-    assert scene.port is not None
+    assert isinstance(scene.port, LumpedPort)
     port = port_columns(scene.port, grid, fill(scene, grid))
     columns = len(np.unique(port.points[:, 2]))
     assert columns > 2
@@ -290,7 +290,7 @@ def test_a_gap_with_a_port_acts_as_wide_as_it_is(gap: float, halvings: int, coun
     """
     scene, finer = arms(gap, axis), 2.0**halvings
     grid = layout(scene, [3e9], cell=2e-3 / finer, cells_per_wavelength=20 * finer, across=finer, between=1.0)
-    assert scene.port is not None
+    assert isinstance(scene.port, LumpedPort)
     port = port_columns(scene.port, grid, fill(scene, grid))
     cells = port.lengths[:count]
     assert port.lengths.tolist() == cells.tolist() * (len(port.lengths) // count)
@@ -299,3 +299,32 @@ def test_a_gap_with_a_port_acts_as_wide_as_it_is(gap: float, halvings: int, coun
     assert cells.sum() == pytest.approx(gap + 2 * reach(cells[0], each, growth), rel=1e-6)
     for planes in grid.planes:
         assert ratio(planes) <= growth * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("case", ["rounding", "other level"])
+def test_what_else_there_is_does_not_move_the_edges_of_such_a_gap(case: str) -> None:
+    """Neither rounding of z, which put lines on the edges, nor a ground that begins at one, which left no lattice."""
+    scene = arms(1e-3)
+    port = scene.port
+    assert isinstance(port, LumpedPort)
+    if case == "rounding":
+        sheets = tuple(dataclasses.replace(one, z=0.3) for one in scene.sheets)
+        port = dataclasses.replace(port, z=0.1 + 0.2)
+    else:
+        sheets = (*scene.sheets, Sheet(z=-5e-3, x=(-0.5e-3, 30e-3), y=(-30e-3, 30e-3)))
+    scene = dataclasses.replace(scene, sheets=sheets, port=port)
+    grid = layout(scene, [3e9], cell=2e-3)
+    at = int(np.abs(grid.z - sheets[0].z).argmin())
+    cells = port_columns(port, grid, fill(scene, grid)).lengths[:2]
+    height = float(np.diff(grid.z)[at - 1 : at + 1].mean())
+    assert cells.sum() == pytest.approx(1e-3 + 2 * reach(cells[0], height, 1.3), rel=1e-6)
+
+
+def test_a_gap_between_blocks_has_two_cells_with_sheets_on_them() -> None:
+    """Faces of metal blocks are lattice lines; a sheet that ends there left one cell."""
+    scene = arms(2e-3)
+    blocks = tuple(Block(x=one.x, y=one.y, z=(-1e-3, 1e-3)) for one in scene.sheets)
+    scene = dataclasses.replace(scene, blocks=blocks)
+    grid = layout(scene, [3e9], cell=2e-3)
+    assert isinstance(scene.port, LumpedPort)
+    assert port_columns(scene.port, grid, fill(scene, grid)).lengths[:2] == pytest.approx([1e-3, 1e-3])
