@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from scipy.constants import c
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment.beginning_in_space import FILES, text_in_space
+from antennaopt.experiment.beginning_in_space import FILES, InSpace
 from antennaopt.families import RULES, families
 from antennaopt.families.start import WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
@@ -44,8 +45,8 @@ def new_experiment(family: str, frequency: str, gain_dbi: float) -> str:
             f"--gain {gain_dbi:g} dBi is out of reach of a {family}, whose rule holds from {low:g} to "
             f"{high:g} dBi; choose a gain in between{other}"
         )
-    if not isinstance(rule, Rule):
-        return text_in_space(family, hz, gain_dbi)
+    if isinstance(rule, InSpace):
+        return _text_in_space(family, hz, gain_dbi, rule)
     return _text(family, hz, gain_dbi, rule.make(10 ** (gain_dbi / 10)))
 
 
@@ -65,20 +66,64 @@ def _rule(family: str) -> Rule:
     raise ConfigurationError(f"{family} is not a known family{meant} ({known})")
 
 
-def _text(family: str, hz: float, gain_dbi: float, start: Start) -> str:
-    lam = c / hz * 1e3  # mm
-    frequencies = [format_frequency(_rounded(hz * share, 6)) for share in (1 - HALF_BAND, 1.0, 1 + HALF_BAND)]
+def _head(family: str, hz: float, gain_dbi: float, about: Iterable[str]) -> list[str]:
+    """Return the lines that every file begins with."""
     title = family.replace("_", " ").capitalize()
-    lines = [
+    return [
         f"# {title} of {gain_dbi:g} dBi at {format_frequency(hz)}.",
         "# Run it with `antennaopt run FILE`; `--dry-run` shows its cost on your machine. The search chooses within",
         "# every range; single values stay. Change any of them.",
         "#",
-        *(f"# {line}" for line in start.about),
-        f"# Wavelength lam = {lam:.5g} mm.",
+        *(f"# {line}" for line in about),
+        f"# Wavelength lam = {c / hz * 1e3:.5g} mm.",
         "",
         f'title = "{title}, {gain_dbi:g} dBi at {format_frequency(hz)}"',
         "seed = 1",
+    ]
+
+
+def _frequencies(hz: float, half_band: float) -> str:
+    each = [format_frequency(_rounded(hz * share, 6)) for share in (1 - half_band, 1.0, 1 + half_band)]
+    return "frequencies = [" + ", ".join(f'"{one}"' for one in each) + "]"
+
+
+def _text_in_space(family: str, hz: float, gain_dbi: float, begun: InSpace) -> str:
+    lines = [
+        *_head(family, hz, gain_dbi, begun.about),
+        *([begun.certificate] if begun.certificate else []),
+        "",
+        "[antenna]",
+        f'family = "{family}"',
+        "",
+        *begun.tables(c / hz, gain_dbi),
+        "",
+        "[solver]",
+        _frequencies(hz, begun.half_band),
+        *begun.solver(c / hz),
+        "",
+        "[evolution]",
+        "population = 24",
+        "generations = 12",
+        "stop = { fitness = 0.0 }",
+        'start = "balanis"    # the closed form; the others are drawn at random',
+        *begun.evolution,
+        "",
+        "[[objective]]    # over the whole band",
+        'metric = "s11_db"',
+        f"at_most = {begun.reflection:g}",
+        "",
+        "[[objective]]",
+        'metric = "gain_dbi"',
+        f"at_least = {gain_dbi:g}",
+        "weight = 0.5",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _text(family: str, hz: float, gain_dbi: float, start: Start) -> str:
+    lam = c / hz * 1e3  # mm
+    lines = [
+        *_head(family, hz, gain_dbi, start.about),
         "",
         "[antenna]",
         f'family = "{family}"',
@@ -99,7 +144,7 @@ def _text(family: str, hz: float, gain_dbi: float, start: Start) -> str:
     lines += [
         "",
         "[solver]",
-        "frequencies = [" + ", ".join(f'"{one}"' for one in frequencies) + "]",
+        _frequencies(hz, HALF_BAND),
         f"cells_per_wavelength = {start.cells:g}    # in the densest medium, at the highest frequency",
         "",
         "[evolution]",

@@ -1,4 +1,4 @@
-"""Experiment files of `antennaopt new` for antennas that are solved in three dimensions."""
+"""What experiment files of `antennaopt new` have for antennas that are solved in three dimensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from scipy.constants import c
 
 from antennaopt.families import SPATIAL
-from antennaopt.quantities import format_frequency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +16,6 @@ class InSpace:
     """What the file of a family has.
 
     Attributes:
-        title: Of the family, as a heading.
         lowest: Gain that such an antenna can have, dBi.
         highest: The same.
         half_band: From the middle of the band to its ends, over the middle.
@@ -29,7 +27,6 @@ class InSpace:
         evolution: Last lines of [evolution].
     """
 
-    title: str
     lowest: float
     highest: float
     half_band: float
@@ -216,13 +213,8 @@ def _patch_cells(lam: float) -> list[str]:
     return [f"cell = {_mm(_thickness(lam))}    # at edges of metal", "pml_cells = 8"]
 
 
-def _by_wavelength(cells: float) -> Callable[[float], list[str]]:
-    return lambda _: [f"cells_per_wavelength = {cells:g}    # in the densest medium, at the highest frequency"]
-
-
 FILES = {
     "patch": InSpace(
-        title="Patch",
         lowest=5.0,
         highest=8.5,
         half_band=0.01,
@@ -231,7 +223,6 @@ FILES = {
         solver=_patch_cells,
     ),
     "pixel_patch": InSpace(
-        title="Pixel patch",
         lowest=5.0,
         highest=8.5,
         half_band=0.01,
@@ -245,7 +236,6 @@ FILES = {
         ),
     ),
     "strip_dipole": InSpace(
-        title="Strip dipole",
         lowest=6.0,
         highest=8.5,
         half_band=0.08,
@@ -257,7 +247,6 @@ FILES = {
         solver=lambda lam: [f"cell = {_mm(0.02 * lam)}    # at edges of metal"],
     ),
     "dielectric_resonator": InSpace(
-        title="Dielectric resonator",
         lowest=4.5,
         highest=7.5,
         half_band=0.03,
@@ -270,7 +259,6 @@ FILES = {
         solver=lambda lam: [f"cell = {_mm(SHEET * lam)}    # at edges of metal"],
     ),
     "pyramidal_horn": InSpace(
-        title="Pyramidal horn",
         lowest=10.0,
         highest=20.0,
         half_band=0.05,
@@ -279,63 +267,12 @@ FILES = {
             "begins with it.",
         ),
         tables=_horn,
-        solver=_by_wavelength(15),
+        solver=lambda _: ["cells_per_wavelength = 15    # in the densest medium, at the highest frequency"],
         reflection=-20.0,
         certificate='certificate = "off"    # S11 on staircases moves by more than the limit of 0.02 from mesh to mesh',
     ),
 }
 """Families that have such files."""
-
-
-def text_in_space(family: str, hz: float, gain_dbi: float) -> str:
-    """Return the text of an experiment file.
-
-    Args:
-        family: One of `FILES`.
-        hz: In the middle of the band.
-        gain_dbi: Goal on axis, dBi.
-    """
-    lam, begun = c / hz, FILES[family]
-    shares = (1 - begun.half_band, 1.0, 1 + begun.half_band)
-    frequencies = [format_frequency(float(f"{hz * share:.6g}")) for share in shares]
-    lines = [
-        f"# {begun.title} of {gain_dbi:g} dBi at {format_frequency(hz)}.",
-        "# Run it with `antennaopt run FILE`; `--dry-run` shows its cost on your machine. The search chooses within",
-        "# every range; single values stay. Change any of them.",
-        "#",
-        *(f"# {line}" for line in begun.about),
-        f"# Wavelength lam = {lam * 1e3:.5g} mm.",
-        "",
-        f'title = "{begun.title}, {gain_dbi:g} dBi at {format_frequency(hz)}"',
-        "seed = 1",
-        *([begun.certificate] if begun.certificate else []),
-        "",
-        "[antenna]",
-        f'family = "{family}"',
-        "",
-        *begun.tables(lam, gain_dbi),
-        "",
-        "[solver]",
-        "frequencies = [" + ", ".join(f'"{one}"' for one in frequencies) + "]",
-        *begun.solver(lam),
-        "",
-        "[evolution]",
-        "population = 24",
-        "generations = 12",
-        "stop = { fitness = 0.0 }",
-        'start = "balanis"    # the closed form; the others are drawn at random',
-        *begun.evolution,
-        "",
-        "[[objective]]    # over the whole band",
-        'metric = "s11_db"',
-        f"at_most = {begun.reflection:g}",
-        "",
-        "[[objective]]",
-        'metric = "gain_dbi"',
-        f"at_least = {gain_dbi:g}",
-        "weight = 0.5",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _range(low: float, high: float) -> str:
