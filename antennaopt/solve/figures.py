@@ -8,7 +8,7 @@ before, in an earlier run (evaluation cache), or is read from a run folder. They
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -64,7 +64,8 @@ def _computed(
         for name in ("e_plane", "h_plane")
     ]
     if family.spatial is not None:
-        return _computed_in_space(outcomes, figures, *planes)
+        circles = Circles(e=planes[0][..., :-1], h=planes[1][..., :-1])  # the last angle is the first one
+        return _by_name(outcomes, figures, lambda one: one.kind.in_space and one.kind.in_space(circles, one.settings))
     sized = any(one.kind.geometric for one in figures)
     data = Solved(
         frequencies=tuple(outcomes[0].frequency_hz or ()),
@@ -72,26 +73,19 @@ def _computed(
         efficiency=np.array([one.metrics["radiation_efficiency"] for one in outcomes], dtype=float),
         sizes=_sizes([measures(family, design) for design in designs]) if sized else {},
     )
-    found: dict[str, list[list[float | None]]] = {}
-    for one in figures:
-        if one.copied:
-            found[one.name] = [list(outcome.metrics[one.metric]) for outcome in outcomes]
-        elif one.kind.compute is not None:
-            found[one.name] = or_none(one.kind.compute(data, one.settings))
-    return found
+    return _by_name(outcomes, figures, lambda one: one.kind.compute and one.kind.compute(data, one.settings))
 
 
-def _computed_in_space(
-    outcomes: Sequence[Outcome], figures: Sequence[Figure], e_plane: np.ndarray, h_plane: np.ndarray
+def _by_name(
+    outcomes: Sequence[Outcome], figures: Sequence[Figure], compute: Callable[[Figure], np.ndarray | None]
 ) -> dict[str, list[list[float | None]]]:
-    """Return the same of antennas whose cuts, (outcomes, F, T), go from -180 to 180 degrees."""
-    circles = Circles(e=e_plane[..., :-1], h=h_plane[..., :-1])
+    """Return the values of figures, copied from the metrics or computed; those without either are left out."""
     found: dict[str, list[list[float | None]]] = {}
     for one in figures:
         if one.copied:
             found[one.name] = [list(outcome.metrics[one.metric]) for outcome in outcomes]
-        elif one.kind.in_space is not None:
-            found[one.name] = or_none(one.kind.in_space(circles, one.settings))
+        elif (values := compute(one)) is not None:
+            found[one.name] = or_none(values)
     return found
 
 
