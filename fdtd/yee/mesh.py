@@ -335,31 +335,32 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
     name = "xyz"[axis]
     spans = wishes.spans(scene, axis)
     faces = [end for block in scene.blocks if block.material is None for end in getattr(block, name)]
-    fed, in_gap = gap_of_port(scene, axis, 1e-3 * wishes.cell)
-    of_sheets = [place for place, *_ in in_gap]
-    faces += [one for one in fed if all(abs(one - place) > 1e-3 * wishes.cell for place in of_sheets)]
+    same = 1e-3 * wishes.cell
+    fed, in_gap = gap_of_port(scene, axis, same)
+    faces += [end for end in fed if all(abs(end - edge[0]) > same for edge in in_gap)]
     if isinstance(scene.port, GuidePort):
         faces += getattr(scene.port, name)
     faces = [one for one in faces if low < one < high]
-    hard = distinct([low, high, *faces], 1e-3 * wishes.cell)
-    edges = [edge for edge in edges_of(scene.sheets, axis, 1e-3 * wishes.cell) if low < edge[0] < high]
-    edges = [edge for edge in edges if min(abs(edge[0] - one) for one in hard) > 1e-3 * wishes.cell]
-    edges = [next((one for one in in_gap if abs(one[0] - edge[0]) <= 1e-3 * wishes.cell), edge) for edge in edges]
+    hard = distinct([low, high, *faces], same)
+    edges = edges_of(scene.sheets, axis, same)
+    edges = [one for one in edges if all(abs(one[0] - edge[0]) > same for edge in in_gap)] + in_gap
+    edges = [one for one in edges if low < one[0] < high and min(abs(one[0] - place) for place in hard) > same]
     pairs = [pair for pair in wishes.stairs[axis] if low <= pair[0] and pair[1] <= high]
     anchors = distinct([*hard, *(end for pair in pairs for end in pair)], 1e-6 * wishes.cell)
     places = _with_images([*hard, *(place for place, *_ in edges)], scene, axis, (low, high))
     media = list(spans)
-    for place, side, z in edges:
+    for edge in edges:
+        place, side, z = edge
         near = min((other for other in places if other != place), key=lambda other: abs(other - place))
         gap = abs(near - place)
-        ending = [one for one in scene.sheets if one.z == z and ends_at(one, axis, place, 2e-3 * wishes.cell)]
+        ending = [one for one in scene.sheets if one.z == z and ends_at(one, axis, place, 2 * same)]
         height = mean_height(scene, upright, z, ending)
         cell = min(wishes.cell, gap / wishes.between)
-        if any(abs(place - one) <= 1e-3 * wishes.cell for one in of_sheets):
+        if edge in in_gap:
             cell, least = min(wishes.cell, largest_at(media, place)), math.ceil(_GAP * wishes.across)
-            cell = cell_in_gap(fed[1] - fed[0], cell, least, len(of_sheets), height, wishes.growth)
-            others = (abs(place - one) for one in places if all(abs(one - end) > 1e-3 * wishes.cell for end in fed))
-            cell = min(cell, min(others, default=math.inf) / wishes.between)
+            cell = cell_in_gap(fed[1] - fed[0], cell, least, len(in_gap), height, wishes.growth)
+            beyond = (abs(place - one) for one in places if all(abs(one - end) > same for end in fed))
+            cell = min(cell, min(beyond, default=math.inf) / wishes.between)
         if cell < _SMALLEST * wishes.cell * (1 - _SLACK):
             error = TooClose(
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
@@ -389,7 +390,7 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
         span = scene.port.span(name)
         soft = [*(span if span[0] == span[1] else ()), *soft]
         gap = (span[1] - span[0]) / (_GAP * wishes.across)
-        cell = min(wishes.cell, gap) if fed and not of_sheets else wishes.cell
+        cell = min(wishes.cell, gap) if fed and not in_gap else wishes.cell
         spans.append(Span(low=span[0], high=span[1], cell=cell))
     for place in (*soft, *rims):  # where there is room; media are averaged, and ports take the nearest line
         near = min((abs(place - one) for one in anchors), default=math.inf)
