@@ -121,18 +121,18 @@ def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts, plane:
         cut: The middle frequency's.
         plane: `e` or `h`.
     """
-    ahead, both = boresight(cut), _two_sided(cut)
+    ahead = boresight(cut)
     for goal in goals:
         if goal.metric in DIRECTIVITIES and goal.at_least is not None:
             name = f"directivity ≥ {goal.at_least:g} dBi"
-            _goal_line(axes, goal.at_least, (0.0, 30.0), name, to_right=True, both=both)
+            _goal_line(axes, goal.at_least, (0.0, 30.0), name, to_right=True)
         elif goal.metric == "sidelobe_db" and goal.at_most is not None:
-            highest = max(max(side) for _, side in _sides(cut, levels(cut, plane))) if both else ahead
+            highest = max(max(side) for _, side in _sides(cut, levels(cut, plane))) if _two_sided(cut) else ahead
             name = f"side lobes ≤ {goal.at_most:g} dB"
-            _goal_line(axes, highest + goal.at_most, (first_minimum(cut), SIDE_LOBES_DEG), name, both=both)
+            _goal_line(axes, highest + goal.at_most, (first_minimum(cut), SIDE_LOBES_DEG), name)
         elif goal.metric == "front_to_back_db" and goal.at_least is not None:
             name = f"front to back ≥ {goal.at_least:g} dB"
-            _goal_line(axes, ahead - goal.at_least, (150.0, 180.0), name, both=both)
+            _goal_line(axes, ahead - goal.at_least, (150.0, 180.0), name)
 
 
 def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], boresight: float) -> None:
@@ -149,7 +149,7 @@ def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], b
         level = [one + (0.0 if line.absolute else boresight) for one in line.level]
         low, high = axes.get_ylim()
         shade = SHADE * (high - low) * (1.0 if line.upper else -1.0)
-        for side in (1, -1) if axes.get_xlim()[0] < 0.0 else (1,):
+        for side in _drawn_sides(axes):
             theta = [side * one for one in line.theta_deg]
             axes.plot(theta, level, color=GOAL, lw=1.8, solid_capstyle="butt", zorder=4)
             axes.fill_between(theta, level, [one + shade for one in level], color=GOAL, alpha=0.15, lw=0, zorder=1.5)
@@ -159,11 +159,14 @@ def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], b
         _note(axes, line.text, (line.theta_deg[at], level[at]), to_right=to_right)
 
 
-def _goal_line(
-    axes: Axes, level: float, span: tuple[float, float], text: str, *, to_right: bool = False, both: bool
-) -> None:
+def _drawn_sides(axes: Axes) -> tuple[float, ...]:
+    """Return the signs of the angles that axes with their limits set show."""
+    return (1.0, -1.0) if axes.get_xlim()[0] < 0.0 else (1.0,)
+
+
+def _goal_line(axes: Axes, level: float, span: tuple[float, float], text: str, *, to_right: bool = False) -> None:
     """Draw a level over a span of angles, or of both sides, with its name right-aligned or from its start on."""
-    for side in (1.0, -1.0)[: 1 + both]:
+    for side in _drawn_sides(axes):
         ends = [side * end for end in span]
         axes.plot(ends, (level, level), color=GOAL, lw=2.2, solid_capstyle="butt", zorder=4)
     _note(axes, text, (span[0] if to_right else span[1], level), to_right=to_right)
