@@ -14,19 +14,21 @@ import numpy as np
 
 _FLOOR = 1e-3  # of the largest singular value: what is below is not a resonance
 _MOST = 300  # samples that the pencil is made of
+_ROUNDING = 1e-6  # of the largest value of a record
 _LONGEST = 20  # times the record
 _SLOWEST = 2e-5  # decay a sample, at least: an amplitude that would stay is left out
 
 
-def ringing_rates(samples: np.ndarray, interval: float) -> np.ndarray:
+def ringing_rates(samples: np.ndarray, interval: float, largest: float = 0.0) -> np.ndarray:
     """Return the complex rates of the waves in a record, 1/s, (waves,); all decay.
 
     Args:
         samples: Record after the source is off, at equal intervals, (samples,).
         interval: s.
+        largest: Of the whole record. There are no waves in what has fallen by 120 dB: that is rounding.
     """
     tail = samples[-_MOST:]
-    if len(tail) < 8 or not np.abs(tail).max() > 0:
+    if len(tail) < 8 or not np.abs(tail).max() > _ROUNDING * largest:
         return np.zeros(0, dtype=complex)
     columns = len(tail) // 2
     windows = np.lib.stride_tricks.sliding_window_view(tail, columns + 1)

@@ -364,7 +364,8 @@ def _ring_on(problem: Problem, gather: Gatherer, voltage: np.ndarray, settled: i
     """Continue the box's spectrum, and return the port's voltage continued."""
     every, dt = problem.sampling.record_every, problem.grid.dt
     tail, stride = len(voltage) - settled, max(1, every // _FINER)
-    rates = ringing_rates(voltage[settled:][(tail - 1) % stride :: stride], stride * dt)
+    after = voltage[settled:][(tail - 1) % stride :: stride]
+    rates = ringing_rates(after, stride * dt, largest=float(np.abs(voltage).max()))
     gather.ring_on(rates, min(FITTED, tail // every))
     return continued(voltage, dt, rates, min(FITTED * every, tail))
 

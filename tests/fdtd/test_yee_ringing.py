@@ -49,3 +49,12 @@ def test_nothing_that_grows_or_stays_is_continued() -> None:
     assert len(ringing_rates(np.ones(5), INTERVAL)) == 0
     short = ringing(40)
     assert continued(short, INTERVAL, RATES[:0], 20) is short
+
+
+def test_what_has_fallen_by_120_db_is_not_continued() -> None:
+    """An antenna stepped long after it has decayed: single precision leaves noise, of which a pencil made 22 waves."""
+    noise = 1e-8 * np.random.default_rng(0).standard_normal(400)
+    ended = np.concatenate([ringing(200), noise])
+    assert len(ringing_rates(ended, INTERVAL)) > 0
+    assert len(ringing_rates(ended, INTERVAL, largest=float(np.abs(ended).max()))) == 0
+    assert len(ringing_rates(1e-5 * ringing(300), INTERVAL, largest=1.0)) > 0
