@@ -40,7 +40,7 @@ from fdtd.schemes.trapezoidal import yee as tiles
 from fdtd.stencils import SPATIAL
 from fdtd.yee.problem import Look, Problem, Records, Sampling, Taker
 
-_AFTER_THREADS = 256  # as in after.cuh
+_SUMS_AT_ONCE = 8, 32  # warps of the block of `after`: one a sum, at least and at most
 _RECORD_PARTS, _RECORD_THREADS = 16, 256
 _ALL_PLANES = 1 << 30
 _WRAP = 1 << 31  # numbers of turns of chains
@@ -98,6 +98,7 @@ class Batch(Recorded):
         self._stepper = device.program(stepper, place)
         self._looker = device.program(flatten("kernels/yee/looks.cu", settings), place)
         self._precision = precision
+        self._after_threads = 32 * int(np.clip(self._counts["SUMS"].max(), *_SUMS_AT_ONCE))
         self._set_order(np.arange(len(antennas)))
 
     @property
@@ -132,7 +133,7 @@ class Batch(Recorded):
         for n in range(self.steps, end):
             self._stepper.launch("phase_0", grid, threads, n, 0, _ALL_PLANES)
             self._stepper.launch("phase_1", grid, threads, n, 0, _ALL_PLANES)
-            self._looker.launch("after", (running,), _AFTER_THREADS, n)
+            self._looker.launch("after", (running,), self._after_threads, n)
             self._record_and_look(n, every, check, running)
         self.steps = end
 
@@ -150,7 +151,7 @@ class Batch(Recorded):
         while n < end:
             taken = 1 if n + 1 == end or _any_due(every, n) or _any_due(check, n) else 2
             self._stepper.launch(f"pass_{taken}", (plan.blocks,), plan.threads, n, self.turn, shared=plan.shared_bytes)
-            self._stepper.launch("sums_of_pass", (1,), _AFTER_THREADS, n, taken)
+            self._stepper.launch("sums_of_pass", (1,), self._after_threads, n, taken)
             n, self.turn = n + taken, 1 - self.turn
             self._record_and_look(n - 1, every, check, 1)
         self.steps = end

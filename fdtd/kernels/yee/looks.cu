@@ -8,7 +8,7 @@
 
 #define LOOK_THREADS 256
 
-extern "C" __global__ void after(int n) {
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) after(int n) {
     const int antenna = P.stepped[blockIdx.x];
     if (!steps(antenna, n)) return;
     drive(antenna, n, threadIdx.x, 0, count(antenna, SOURCES));

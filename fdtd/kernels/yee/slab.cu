@@ -23,7 +23,7 @@ extern "C" __global__ void drive_slab(int ahead, int first, int last, int traced
     const real *fields = P.fields + start(0, FIELDS);
     const int *places = P.probes + start(0, PROBES_AT);
     real *trace = P.trace + start(0, TRACE_AT) + n % TRACED;
-    for (int p = threadIdx.x; p < count(0, PROBES); p += AFTER_THREADS) trace[(place)p * TRACED] = fields[__ldg(places + p)];
+    for (int p = threadIdx.x; p < count(0, PROBES); p += blockDim.x) trace[(place)p * TRACED] = fields[__ldg(places + p)];
 }
 
 extern "C" __global__ void count_steps(int taken) {

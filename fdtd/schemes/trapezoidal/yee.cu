@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) pass_1(int n, int turn)
 extern "C" __global__ void __launch_bounds__(THREADS, 1) pass_2(int n, int turn) { pass<2>(n, turn); }
 
 // Sums of the steps of a pass, from the values of their edges.
-extern "C" __global__ void sums_of_pass(int n, int taken) {
+extern "C" __global__ void __launch_bounds__(MOST_THREADS) sums_of_pass(int n, int taken) {
     const int antenna = P.stepped[blockIdx.x];
     if (!steps(antenna, n)) return;
     for (int step = 0; step < taken; ++step) {
