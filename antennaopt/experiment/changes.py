@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import middle_of
 from antennaopt.experiment.fields import unknown_key
-from antennaopt.settings.solver import CELLS_PER_WAVELENGTH
+from antennaopt.settings import CELLS_PER_WAVELENGTH, CROSSOVERS, MUTATIONS, READ_BY
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -18,6 +18,9 @@ CELLS = ("cell", "cells_per_wavelength")
 
 FIDELITY_CELLS = ("cells", "cells_per_wavelength")
 """The same of `fidelity`."""
+
+KINDS = {"crossover": CROSSOVERS[0], "mutation": MUTATIONS[0]}
+"""Kinds of operators where none is given."""
 
 DECISIVE = {"antenna", "objective", "objectives", "tolerance", "fidelity", "evolution"}
 """Tables that decide what `algorithm = "auto"` becomes: an experiment with others has not the reason of before."""
@@ -42,12 +45,38 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str
         name = names.get(given, given)
         old = data.get(name)
         if isinstance(change, Mapping) and isinstance(old, Mapping):
+            old = _as_in_a_file(experiment) if name == "evolution" else old
             data[name] = {**(_freed(experiment, change) if name == "solver" else old), **_merged(old, change, name)}
         else:
             data[name] = change
+    search = changes.get("evolution")
     if DECISIVE & changes.keys() and isinstance(data["evolution"], Mapping):
-        data["evolution"] = {**data["evolution"], "chosen": ""}
-    return data
+        given = search if isinstance(search, Mapping) else {}
+        data["evolution"] = {key: one for key, one in data["evolution"].items() if key != "chosen" or key in given}
+    return {name: one for name, one in data.items() if name in fields}
+
+
+def of_the_old_kind(table: Mapping[str, Any], name: str, kind: Any) -> list[str]:
+    """Return the entries of a table of operators that its kind alone reads, none where it stays the same.
+
+    Args:
+        table: As a file has it, with its old kind.
+        name: `crossover` or `mutation`.
+        kind: The new one.
+    """
+    old = table.get("kind", KINDS[name])
+    return [key for key in table if READ_BY[name].get(key, kind) == old != kind]
+
+
+def _as_in_a_file(experiment: Experiment) -> dict[str, Any]:
+    """Return [evolution] without entries of its operators that their kinds do not read, or that are by default."""
+    table = experiment.resolved()["evolution"]
+    for name, readers in READ_BY.items():
+        kind = table[name]["kind"]
+        table[name] = {key: one for key, one in table[name].items() if readers.get(key, kind) == kind}
+    if experiment.evolution.mutation.probability == experiment.mutation_by_default:
+        del table["mutation"]["probability"]
+    return table
 
 
 def _merged(old: Mapping[str, Any], change: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -59,10 +88,12 @@ def _merged(old: Mapping[str, Any], change: Mapping[str, Any], name: str) -> dic
         return {**dict.fromkeys(FIDELITY_CELLS), **change}
     if name not in ("evolution", "antenna") or "family" in change:
         return dict(change)
-    return {
-        key: {**old[key], **one} if isinstance(one, Mapping) and isinstance(old.get(key), Mapping) else one
-        for key, one in change.items()
-    }
+    merged = dict(change)
+    for key, one in change.items():
+        if isinstance(one, Mapping) and isinstance(old.get(key), Mapping):
+            left = of_the_old_kind(old[key], key, one["kind"]) if key in READ_BY and "kind" in one else ()
+            merged[key] = {**{entry: x for entry, x in old[key].items() if entry not in left}, **one}
+    return merged
 
 
 def _freed(experiment: Experiment, change: Mapping[str, Any]) -> dict[str, Any]:

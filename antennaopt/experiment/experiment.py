@@ -30,7 +30,7 @@ from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
-from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, is_resolved, written
+from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, is_of_a_run, written
 from antennaopt.experiment.goal_checks import check_stop
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
@@ -41,7 +41,7 @@ from antennaopt.experiment.tolerance import widened as spread_out
 from antennaopt.families import Family, kind
 from antennaopt.figures import LINEAR, POLARISATIONS, Figure
 from antennaopt.search.objectives import Objective, build, figures_of
-from antennaopt.settings import ALGORITHMS
+from antennaopt.settings import ALGORITHMS, Mutation
 
 LATER = ("constraints", "fidelity", "secondary")
 """Tables that earlier versions did not have: they are left out where they are not given, and hashes stay."""
@@ -127,26 +127,29 @@ class Experiment(Table):
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Experiment:
         check(self)
-        if not is_resolved(info):  # runs of earlier versions must open
+        if not is_of_a_run(info):  # runs of earlier versions must open
             check_stop(self)
         check_tolerance(self)
         check_fidelity(self)
         return self
 
     @classmethod
-    def parse(cls, data: Mapping[str, Any], *, si: bool = False, folder: Path | str = ".") -> Experiment:
+    def parse(
+        cls, data: Mapping[str, Any], *, si: bool = False, of_a_run: bool = False, folder: Path | str = "."
+    ) -> Experiment:
         """Build from a table.
 
         Args:
             data: As tomllib reads a file.
             si: Bare numbers are SI already.
+            of_a_run: Entries without effect are accepted, as in tables that runs wrote.
             folder: Where paths in the file begin.
 
         Raises:
             ConfigurationError: One line, the first fault.
         """
         try:
-            return cls.model_validate(data, context={"si": si, "folder": str(folder)})
+            return cls.model_validate(data, context={"si": si, "of_a_run": of_a_run, "folder": str(folder)})
         except ValidationError as error:
             raise ConfigurationError(first_fault(error)) from None
 
@@ -157,7 +160,7 @@ class Experiment(Table):
         Raises:
             ConfigurationError: The table is damaged.
         """
-        return cls.parse({key: value for key, value in data.items() if key in cls.model_fields}, si=True)
+        return cls.parse({key: value for key, value in data.items() if key in cls.model_fields}, si=True, of_a_run=True)
 
     def resolved(self) -> dict[str, Any]:
         """Return everything with its defaults as JSON-able data, SI; `genes` and `warnings` are derived."""
@@ -203,12 +206,22 @@ class Experiment(Table):
         Args:
             changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`, and so of
                 the tables of `antenna` and `evolution`: `evolution={"stop": {"fitness": 0.1}}`. Other frequencies
-                have their own middle as the design frequency, where the old one was in the middle.
+                have their own middle as the design frequency, where the old one was in the middle. Another kind of
+                crossover or mutation comes without the entries that the old kind alone reads.
 
         Raises:
             ConfigurationError: One line, the first fault.
         """
-        return self.from_resolved(with_changes(self, changes))
+        other = self.parse(with_changes(self, changes), si=True, of_a_run="evolution" not in changes)
+        if "secondary" in changes:
+            check_stop(other)
+        return other
+
+    @property
+    def mutation_by_default(self) -> float:
+        """Probability of a mutation where none is given: with `nsga2` that of the literature, one of all genes."""
+        is_front = ALGORITHMS[self.evolution.algorithm].front and self.genes
+        return 1.0 / len(self.genes) if is_front else Mutation.probability
 
     @property
     def family(self) -> str:
@@ -317,12 +330,11 @@ def _from_closed_form(data: Any, handler: ModelWrapValidatorHandler[Experiment])
 
 
 def _with_mutation(read: Experiment) -> Experiment:
-    """Return the experiment with the mutation probability of the literature where `nsga2` has none given."""
-    evolution, genes = read.evolution, read.genes
-    given = "mutation" in evolution.model_fields_set and "probability" in evolution.mutation.model_fields_set
-    if given or not genes or not ALGORITHMS[evolution.algorithm].front:
+    """Return the experiment with the mutation probability of its algorithm where none is given."""
+    evolution = read.evolution
+    if "mutation" in evolution.model_fields_set and "probability" in evolution.mutation.model_fields_set:
         return read
-    mutation = evolution.mutation.model_copy(update={"probability": 1.0 / len(genes)})
+    mutation = evolution.mutation.model_copy(update={"probability": read.mutation_by_default})
     return read.model_copy(update={"evolution": evolution.model_copy(update={"mutation": mutation})})
 
 

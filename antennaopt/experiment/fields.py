@@ -230,6 +230,11 @@ def is_resolved(info: ValidationInfo) -> bool:
     return bool(info.context and info.context.get("si"))
 
 
+def is_of_a_run(info: ValidationInfo) -> bool:
+    """Say whether a run wrote the table: it has all entries, also without effect, and those of earlier versions."""
+    return bool(info.context and info.context.get("of_a_run"))
+
+
 def read_range(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:
     """Read `{ min = ..., max = ... }`, with `kind = "integer"` for whole numbers, or `{ choices = [...] }`.
 

@@ -11,12 +11,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from antennaopt.errors import ConfigurationError
-from antennaopt.experiment.changes import CELLS
+from antennaopt.experiment.changes import CELLS, of_the_old_kind
 from antennaopt.experiment.experiment import Experiment, first_fault
 from antennaopt.experiment.objective import BOUNDS, Goal, Objective
 from antennaopt.families import SPATIAL
 from antennaopt.figures import KINDS, LINEAR, Figure, figure_of, metric_name
 from antennaopt.machine import read_regular
+from antennaopt.settings import READ_BY
 
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[^.]*?)\s*(?:\.|$)""")
 """A key of a path, in quotes where it has dots of its own."""
@@ -40,12 +41,13 @@ TOKEN = re.compile(
 """What is looked at, and whole texts and comments, in which nothing is. It never goes back: linear in the length."""
 
 
-def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
+def load_file(path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool = False) -> Experiment:
     """Read an experiment or antenna file.
 
     Args:
         path: TOML file.
         overrides: `a.b=v`, applied before anything is checked; v as in TOML, quotes may be left out.
+        of_a_run: Settings without effect are accepted, as in runs of earlier versions.
 
     Raises:
         ConfigurationError: One line: file, field, value, what is allowed, what to do.
@@ -57,7 +59,7 @@ def load_file(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
     if "name" not in data:
         data["name"] = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._")[:100] or "experiment"
     try:
-        return Experiment.parse(data, folder=path.parent)
+        return Experiment.parse(data, folder=path.parent, of_a_run=of_a_run)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
 
@@ -74,17 +76,18 @@ def parse_table(data: Mapping[str, Any]) -> Experiment:
     return Experiment.parse(dict(data))
 
 
-def load_experiment(path: str | Path, overrides: Iterable[str] = ()) -> Experiment:
+def load_experiment(path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool = False) -> Experiment:
     """Read a file for `run`: something in it is a range, and there is an objective.
 
     Args:
         path: TOML file.
         overrides: As for `load_file`.
+        of_a_run: The same.
 
     Raises:
         ConfigurationError: As for `load_file`, or it is no experiment.
     """
-    experiment = load_file(path, overrides)
+    experiment = load_file(path, overrides, of_a_run=of_a_run)
     if not experiment.genes:
         raise ConfigurationError(
             f"{path}: no antenna parameter is a range, so there is nothing to optimise; "
@@ -187,7 +190,11 @@ def override(data: dict[str, Any], text: str) -> None:
         else:
             at = at[_place(at, keys[: depth + 1], text)]
     if isinstance(at, dict):
-        at[keys[-1]] = _value(value.strip())
+        read = _value(value.strip())
+        if keys[0] == "evolution" and keys[2:] == ["kind"] and keys[1] in READ_BY:
+            for key in of_the_old_kind(at, keys[1], read):
+                del at[key]
+        at[keys[-1]] = read
     else:
         at[_place(at, keys, text)] = _value(value.strip())
 

@@ -19,6 +19,7 @@ from antennaopt.experiment.fields import (
     Number,
     Table,
     below,
+    is_of_a_run,
     is_resolved,
 )
 from antennaopt.families import parameter_of
@@ -56,16 +57,20 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield prefix.removeprefix("antenna."), value
 
 
-def _goes_with(key: str, kind: str) -> AfterValidator:
-    """Return a check that refuses an entry with a `kind` that does not use it; resolved files have all entries."""
+def _read_by_its_kind(table: str) -> AfterValidator:
+    """Return a check that refuses an entry of a table of operators that its kind does not read."""
 
     def check(value: float, info: ValidationInfo) -> float:
-        given = info.data.get("kind", kind)
-        if given != kind and not is_resolved(info):
-            raise EntryError(f'does not go with kind = "{given}" (only "{kind}" uses {key}); remove it', value=value)
+        key, given = str(info.field_name), info.data.get("kind")
+        reader = plain.READ_BY[table][key]
+        if given not in (None, reader) and not is_of_a_run(info):
+            raise EntryError(f'does not go with kind = "{given}" (only "{reader}" uses {key}); remove it', value=value)
         return value
 
     return AfterValidator(check)
+
+
+_OF_CROSSOVER, _OF_MUTATION = map(_read_by_its_kind, plain.READ_BY)
 
 
 class Crossover(Table):
@@ -73,9 +78,9 @@ class Crossover(Table):
 
     kind: Literal["simulated_binary", "blend", "uniform", "two_point"] = "simulated_binary"
     probability: Fraction = plain.Crossover.probability
-    eta: Number = Field(default=plain.Crossover.eta, ge=0.0)
-    alpha: Annotated[Number, _goes_with("alpha", "blend")] = Field(default=plain.Crossover.alpha, ge=0.0)
-    swap_probability: Annotated[Fraction, _goes_with("swap_probability", "uniform")] = plain.Crossover.swap_probability
+    eta: Annotated[Number, _OF_CROSSOVER] = Field(default=plain.Crossover.eta, ge=0.0)
+    alpha: Annotated[Number, _OF_CROSSOVER] = Field(default=plain.Crossover.alpha, ge=0.0)
+    swap_probability: Annotated[Fraction, _OF_CROSSOVER] = plain.Crossover.swap_probability
 
 
 class Mutation(Table):
@@ -83,8 +88,8 @@ class Mutation(Table):
 
     kind: Literal["polynomial", "gaussian"] = "polynomial"
     probability: Fraction = plain.Mutation.probability
-    eta: Number = Field(default=plain.Mutation.eta, ge=0.0)
-    sigma: Annotated[Number, _goes_with("sigma", "gaussian")] = Field(default=plain.Mutation.sigma, gt=0.0)
+    eta: Annotated[Number, _OF_MUTATION] = Field(default=plain.Mutation.eta, ge=0.0)
+    sigma: Annotated[Number, _OF_MUTATION] = Field(default=plain.Mutation.sigma, gt=0.0)
 
 
 class Stop(Table):
@@ -130,7 +135,7 @@ def _without_generational(data: Any) -> Any:
 
 
 def _of_a_resolved_file(text: str, info: ValidationInfo) -> str:
-    if not is_resolved(info):
+    if not is_of_a_run(info):
         raise EntryError('is what the program writes for algorithm = "auto"; remove it', value=text)
     return text
 

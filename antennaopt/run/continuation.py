@@ -185,10 +185,11 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Experimen
     if not edited and not overrides:
         return None
     file, before = folder.path / "experiment.toml", tuple(folder.manifest.get("overrides", ()))
-    try:
-        return load_experiment(file, (*before, *overrides))
+    readable = _can_be_read(file, before)
+    try:  # a file that was not edited and is refused is of a version that ignored settings without effect
+        return load_experiment(file, (*before, *overrides), of_a_run=not edited and not readable)
     except ConfigurationError as error:
-        if overrides and _can_be_read(file, before):
+        if overrides and readable:
             raise
         raise ResumeRefusedError(f"the experiment was changed and cannot be read any more: {error}") from None
 

@@ -62,6 +62,12 @@ ALGORITHMS = {
 CROSSOVERS = ("simulated_binary", "blend", "uniform", "two_point")
 MUTATIONS = ("polynomial", "gaussian")
 
+READ_BY = {
+    "crossover": {"eta": "simulated_binary", "alpha": "blend", "swap_probability": "uniform"},
+    "mutation": {"eta": "polynomial", "sigma": "gaussian"},
+}
+"""Entries of the tables of operators that one kind alone reads, and that kind."""
+
 
 def _known(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the entries of `data` that are fields of `cls` and are given."""

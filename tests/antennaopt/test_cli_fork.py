@@ -197,6 +197,19 @@ def test_a_file_that_cannot_be_read_any_more_is_not_the_fault_of_a_change(call, 
         assert "cannot be read any more" in err
 
 
+def test_a_run_of_an_earlier_version_with_a_setting_without_effect_goes_on(call, old):
+    """Its file is refused today, and nobody has edited it; new settings are refused as in any run."""
+    text = (old / "experiment.toml").read_text() + "[evolution.stop]\nfitness = -0.5\n"
+    manifest = json.loads((old / "manifest.json").read_text())
+    (old / "experiment.toml").write_text(text)
+    (old / "manifest.json").write_text(
+        json.dumps({**manifest, "source_sha256": hashlib.sha256(text.encode()).hexdigest()})
+    )
+    code, _, err = call("resume", old, "--set", "evolution.generations=3")
+    assert code == 0, err
+    forked(call, old, "--set", "evolution.generations=3")
+
+
 def test_before_its_first_generation_there_is_nothing_to_fork(call, old):
     for path in (old / "checkpoint").iterdir():
         path.unlink()
