@@ -143,7 +143,9 @@ def publish(client: Client, topic: str, event: Mapping[str, Any]) -> None:
 class SchedulerWatch:
     """Notices a scheduler or workers that are gone for good."""
 
-    def __init__(self, client: Any, *, where: str, patience_s: float, ended: Callable[[], bool]) -> None:
+    def __init__(
+        self, client: Any, *, where: str, patience_s: float, ended: Callable[[], bool], queue_s: float = 0.0
+    ) -> None:
         """Watch a client's cluster.
 
         Args:
@@ -151,8 +153,9 @@ class SchedulerWatch:
             where: The scheduler's address or `this machine`, for messages.
             patience_s: How long all workers, or the scheduler, may be gone.
             ended: Whether the scheduler is known to have ended, so that no wait helps.
+            queue_s: How long all workers may be gone where a queue brings others, if longer.
         """
-        self.patience_s = patience_s
+        self.patience_s, self._queue_s = patience_s, queue_s
         self._ended = ended
         self._client = client
         self._where = where
@@ -174,9 +177,10 @@ class SchedulerWatch:
             return threads
         now = time.monotonic()
         self._alone_since = self._alone_since or now
-        if now - self._alone_since > self.patience_s:
+        patience_s = max(self.patience_s, self._queue_s)
+        if now - self._alone_since > patience_s:
             raise ClusterError(
-                f"all workers of {self._where} have been gone for {self.patience_s:g} s; "
+                f"all workers of {self._where} have been gone for {patience_s:g} s; "
                 "what was solved is saved: start workers and resume"
             )
         return threads

@@ -79,6 +79,7 @@ class DaskPool(Pool):
         self._patience_s = patience_s
         self._looked = self._workers_checked = time.monotonic()
         self._rebuilt = 0
+        self._alone = False  # all workers are gone, and a queue is to bring others
         self._beginning = False  # nothing was in flight, and not all workers have a batch since
         self._connect()
 
@@ -91,7 +92,11 @@ class DaskPool(Pool):
             self._client, self._task, here=cluster.here, scheduler=cluster.scheduler, folder=cluster.folder
         )
         self.watch = SchedulerWatch(
-            self._client, where=cluster.where, patience_s=self._patience_s, ended=lambda: cluster.scheduler_is_gone
+            self._client,
+            where=cluster.where,
+            patience_s=self._patience_s,
+            queue_s=cluster.queue_s,
+            ended=lambda: cluster.scheduler_is_gone,
         )
         self._returned: list[Result] = []
         self._workers: dict[str, Worker] = {}
@@ -230,6 +235,10 @@ class DaskPool(Pool):
                 raise
             self._require_scheduler()
             threads = self.watch.workers()
+        alone = not threads and self.cluster.queue_s > 0.0
+        if alone and not self._alone:
+            self._emit("queue_awaited", where=self.cluster.where)
+        self._alone = alone
         self._note_workers(threads)
 
     def _note_workers(self, threads: Mapping[str, int]) -> None:

@@ -78,6 +78,7 @@ class Cluster:
         dashboard_link: For a browser, or None.
         scheduler: Dask's where it is in this process, else None.
         folder: Which workers of this machine and this process share, where the scheduler is here; else None.
+        queue_s: How long all workers may be gone while a queue of jobs or pods brings others.
     """
 
     client: Any
@@ -87,6 +88,7 @@ class Cluster:
     worker_count: Any = 1
     dashboard_link: str | None = None
     folder: str | None = None
+    queue_s: float = 0.0
 
     @property
     def scheduler_is_gone(self) -> bool:
@@ -329,13 +331,14 @@ class QueuedWorkers(OwnScheduler):
             most: Workers at most.
             least: Workers at least; `most` when None.
             dashboard: Whether to serve Dask's dashboard.
-            timeout_s: How long to wait for the first worker.
+            timeout_s: How long to wait for the first worker, and for others when all are gone.
             none_came: What it means that there is none.
             not_begun: What it means that the cluster cannot be made.
 
         Raises:
             ClusterError: No worker came in time.
         """
+        self.queue_s = timeout_s
         self.worker_count = self._most = most
         self._least = least or most
         super().__init__(cluster, dashboard=dashboard, timeout_s=timeout_s, none_came=none_came, not_begun=not_begun)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shlex
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any
 
 import dask.config
+from distributed.core import Status
 
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.farm.clusters import ClusterSettings
@@ -22,14 +25,18 @@ from antennaopt.farm.security import LOOPBACK, TlsFiles, host_and_port, security
 from antennaopt.farm.servers import PRELOAD, FiguresScheduler
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 
-QUEUE_S = 3600.0
-"""How long the first job may wait in the queue."""
+QUEUE_S = 86400.0
+"""How long jobs may wait in the queue while no worker is there."""
 
 LOOK_S = 1.0
 """How often it is looked whether SLURM takes the jobs."""
 
-LOST_S = 15.0
-"""After how many seconds without a word a worker counts as gone, and its job as one to be replaced."""
+LOST_S = 60.0
+"""How often the queue is looked at, and how long a job may be without a worker, or refused, before another replaces
+it. A nanny starts a worker again sooner."""
+
+MOST_BARREN = 5
+"""How many jobs in a row may end without bringing a worker."""
 
 
 class SlurmWorkers(QueuedWorkers):
@@ -48,6 +55,9 @@ class SlurmWorkers(QueuedWorkers):
         """
         self.where = "SLURM"
         self._each = int(job_settings(dict(settings.job or {}), None, backend)["processes"])
+        self._jobs = settings.least or settings.count
+        self._replaced: list[str] = []
+        self._look_at, self._barren = time.monotonic() + LOST_S, 0
         super().__init__(
             partial(slurm_cluster, settings, backend=backend),
             most=settings.count,
@@ -64,7 +74,7 @@ class SlurmWorkers(QueuedWorkers):
         """Wait for the first job to begin.
 
         Raises:
-            ClusterError: SLURM takes none.
+            ClusterError: SLURM takes none, or they end without a worker.
             TimeoutError: None began in time.
         """
         deadline = time.monotonic() + timeout_s
@@ -76,12 +86,58 @@ class SlurmWorkers(QueuedWorkers):
                 entries = self._cluster.entries
                 if entries.refused and not entries.taken:
                     raise ClusterError(f"SLURM takes no job: {entries.refused[-1]}") from None
+                self.mend()
                 if time.monotonic() > deadline:
                     raise
 
     def scale(self, batches: int) -> None:
-        """Keep as many jobs as there are batches for, within the bounds; replace those that ended."""
-        self._cluster.scale(jobs=min(max(-(-batches // self._each), self._least), self._most))
+        """Keep as many jobs as there are batches for, within the bounds."""
+        self._jobs = min(max(-(-batches // self._each), self._least), self._most)
+        self._cluster.scale(jobs=self._jobs)
+
+    def mend(self) -> list[tuple[str, str]]:
+        """Replace jobs that ended, at their wall time or with their node, and submit refused ones again.
+
+        Raises:
+            ClusterError: Too many ended without bringing a worker.
+        """
+        if self._barren >= MOST_BARREN:
+            raise ClusterError(
+                f"{self._barren} jobs of SLURM in a row ended without bringing a worker; their logs say why: "
+                "slurm-NUMBER.out in this folder, unless log-directory of dask-jobqueue names another. What was solved "
+                "is saved: resume"
+            )
+        done, self._replaced = self._replaced, []
+        self._cluster.loop.add_callback(self._mend_in_loop)
+        return [("worker_replaced", name) for name in done]
+
+    async def _mend_in_loop(self) -> None:
+        """Do it in the thread of scheduler and cluster, whose tables would change meanwhile in another."""
+        now = time.monotonic()
+        if self._cluster.note_workers({str(one.name) for one in self.scheduler.workers.values()}, now):
+            self._barren = 0
+        if now < self._look_at:
+            return
+        self._look_at = now + LOST_S
+        waiting = self._cluster.without_worker(now)
+        if not waiting:
+            return
+        queue = await numbers_in_queue()
+        ended = self._cluster.forget_ended(waiting, queue)
+        self._barren += sum(job.seen_at is None and job.refused_at is None for job in ended)
+        self._replaced += [job.name for job in ended]
+        if ended:
+            self._cluster.scale(jobs=self._jobs)
+
+
+async def numbers_in_queue() -> set[str] | None:
+    """Return the numbers of this user's jobs that wait or run; None where `squeue` does not list them."""
+    from dask_jobqueue.slurm import SLURMJob
+
+    try:
+        return set((await SLURMJob._call(["squeue", "--me", "--noheader", "--format=%A"])).split())
+    except (OSError, RuntimeError):
+        return None
 
 
 def slurm_cluster(settings: ClusterSettings, *, backend: str) -> Any:
@@ -108,20 +164,19 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str) -> Any:
     security = security_for_listening(
         host if settings.listen else str(interface), settings.tls, insecure=settings.insecure
     )
-    with dask.config.set({"distributed.deploy.lost-worker-timeout": f"{LOST_S:g}s"}):
-        started = cluster(
-            security=security,
-            protocol="tls://" if security else "tcp://",
-            scheduler_cls=FiguresScheduler,
-            silence_logs=logging.CRITICAL,
-            scheduler_options={
-                **reached,
-                "dashboard": settings.dashboard,
-                "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}" if settings.dashboard else None,
-                "dashboard_hosts": settings.dashboard_hosts,
-            },
-            **job_settings(table, settings.tls, backend),
-        )
+    started = cluster(
+        security=security,
+        protocol="tls://" if security else "tcp://",
+        scheduler_cls=FiguresScheduler,
+        silence_logs=logging.CRITICAL,
+        scheduler_options={
+            **reached,
+            "dashboard": settings.dashboard,
+            "dashboard_address": f"{LOOPBACK}:{DASHBOARD_PORT}" if settings.dashboard else None,
+            "dashboard_hosts": settings.dashboard_hosts,
+        },
+        **job_settings(table, settings.tls, backend),
+    )
     started.scale(jobs=settings.least or settings.count)
     return started
 
@@ -228,29 +283,87 @@ class Entries:
 
 
 def _noting(cluster: Any) -> Any:
-    """Return dask-jobqueue's cluster with `entries`; by itself it does not report what came of them."""
+    """Return dask-jobqueue's cluster with `entries`, and with jobs that are replaced.
+
+    By itself it reports neither what came of a submission nor the end of a job with several processes, and submits a
+    refused job never again.
+    """
     noted = Entries()
+    numbers = count()
 
     class Job(cluster.job_cls):
-        """A job that notes whether it was taken."""
+        """A job that notes whether it was taken, and when it had a worker last; all of `time.monotonic`."""
+
+        begun_at = 0.0
+        refused_at: float | None = None
+        seen_at: float | None = None
 
         async def _submit_job(self, script_filename: str) -> Any:
+            self.begun_at = time.monotonic()
             try:
                 answer = await super()._submit_job(script_filename)
             except FileNotFoundError as problem:
-                noted.refused.append(f"there is no {problem.filename} on this machine; start the run where jobs are")
+                self._refuse(f"there is no {problem.filename} on this machine; start the run where jobs are")
                 raise
             except RuntimeError as problem:
-                noted.refused.append(str(problem).strip().splitlines()[-1])
+                self._refuse(str(problem).strip().splitlines()[-1])
                 raise
             noted.taken += 1
             return answer
+
+        def _refuse(self, reason: str) -> None:
+            self.refused_at = self.begun_at
+            noted.refused.append(reason)
+
+        async def close(self) -> None:
+            """Cancel it, and say so: a cluster that closes is not content with less."""
+            await super().close()
+            self.status = Status.closed
 
     class SLURMCluster(cluster):
         """A cluster of such jobs."""
 
         job_cls = Job
         entries = noted
+
+        def _new_worker_name(self, worker_number: int) -> str:
+            """Give no name twice: the scheduler may still know the worker of a job that ended."""
+            return f"{self._name}-{next(numbers)}"
+
+        def note_workers(self, workers: Collection[str], now: float) -> bool:
+            """Note which jobs have workers now, by the workers' names; return whether any has."""
+            seen = [
+                job
+                for name, job in self.workers.items()
+                if any(one == name or one.startswith(f"{name}-") for one in workers)
+            ]
+            for job in seen:
+                job.seen_at = now
+            return bool(seen)
+
+        def without_worker(self, now: float) -> list[Any]:
+            """Return the jobs that have been without a worker for long: they wait in the queue, or have ended."""
+            return [one for one in self.workers.values() if now - (one.seen_at or one.begun_at) > LOST_S]
+
+        def forget_ended(self, jobs: Sequence[Any], queue: Collection[str] | None) -> list[Any]:
+            """Forget those jobs that have ended or were refused; the next `scale` submits others.
+
+            Args:
+                jobs: Of `without_worker`.
+                queue: Numbers of those that wait or run; None where that is not known. Then jobs have ended that had a
+                    worker.
+            """
+            ended = [
+                one
+                for one in jobs
+                if one.refused_at is not None
+                or (one.job_id not in queue if queue is not None else one.seen_at is not None)
+            ]
+            for job in ended:
+                self.workers.pop(job.name, None)
+                self.worker_spec.pop(job.name, None)
+                self._futures.add(asyncio.ensure_future(job.close()))
+            return ended
 
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would print the traceback of each
     return SLURMCluster

@@ -38,4 +38,6 @@ def notable(event: str, details: dict[str, Any]) -> str | None:
         return f"{names} is given up after {details['attempt']} attempts ({details['kind']}): {details['reason']}"
     if event == "scheduler_rebuilt":
         return "the scheduler had ended; a new one has taken its place and nothing is lost"
+    if event == "queue_awaited":
+        return f"all workers of {details['where']} are gone; the run goes on when its queue brings others"
     return None

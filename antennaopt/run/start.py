@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 
 OpenFarm = Callable[..., AbstractContextManager[Farm]]
 
+QUEUES = {
+    "slurm": "waiting for the first job of SLURM; `squeue --me` lists the jobs",
+    "kubernetes": "waiting for the first pod of Kubernetes; `kubectl get pods` lists the pods",
+}
+"""What a run says before it waits in a queue, by the kind of cluster."""
+
 
 def open_farm(
     experiment: Experiment,
@@ -138,6 +144,8 @@ class Means:
         destination = experiment.cluster.destination(self.scheduler)
         if destination is not None:
             told.note(f"cluster {one_line(destination)}")
+        if self.scheduler is None and experiment.cluster.kind in QUEUES:
+            told.note(QUEUES[experiment.cluster.kind])
         insecure = {"insecure": True} if self.insecure else {}
         with (
             self.farm(

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import yaml
 from config_files import LENS
+from waiting import wait_until
 
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.experiment import load_experiment
 from antennaopt.farm.clusters import ClusterSettings, description, opener
 from antennaopt.farm.security import issue
-from antennaopt.farm.slurm import walltime
+from antennaopt.farm.slurm import LOST_S, MOST_BARREN, SlurmWorkers, numbers_in_queue, slurm_cluster, walltime
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "cluster"
 SLURM = """
@@ -206,6 +207,95 @@ def test_slurms_own_words_are_told_at_once(settings, certificates, tmp_path, mon
     with pytest.raises(ClusterError, match=f"SLURM takes no job: .*{says}"):
         opener(settings(SLURM, "cluster.slurm.interface=lo", tls=str(certificates)), backend="cpu")()
     assert signal.getsignal(signal.SIGINT) is handler, "dask-jobqueue sets its own when it is imported"
+
+
+QUEUE = {
+    "sbatch": 'echo $$ >> {0}/handed_in; echo "Submitted batch job $$"',
+    "scancel": 'echo "$1" >> {0}/cancelled',
+    "squeue": 'test "$*" = "--me --noheader --format=%A" && cat {0}/queued',
+}
+"""Programs of a queue whose jobs are not started, by name."""
+
+
+@pytest.fixture
+def queue(tmp_path, monkeypatch):
+    """Folder of such a queue: `handed_in`, `cancelled` and `queued` have numbers of jobs."""
+    for name, text in QUEUE.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text.format(tmp_path)}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return tmp_path
+
+
+@pytest.fixture
+def jobs(settings, certificates, queue):
+    """Two jobs of eight processes each, handed in."""
+    cluster = slurm_cluster(settings(SLURM, "cluster.slurm.interface=lo", tls=str(certificates)), backend="cpu")
+    wait_until(lambda: len(cluster.workers) == 2, "two jobs")
+    yield cluster
+    cluster.close()
+
+
+def within(cluster, function, *arguments):
+    """Call a function in the cluster's own thread."""
+
+    async def call():
+        return function(*arguments)
+
+    return cluster.sync(call)
+
+
+def test_jobs_that_end_are_replaced(jobs, queue):
+    """One at its wall time, with eight processes; the other waits in the queue. The new one has a name of its own."""
+    first, second = sorted(jobs.workers)
+    gone, waiting = (jobs.workers[name].job_id for name in (first, second))
+    began = max(job.begun_at for job in jobs.workers.values())
+    assert within(jobs, jobs.note_workers, {f"{first}-{place}" for place in range(8)}, began)
+    assert not within(jobs, jobs.note_workers, {f"{first}1-0"}, began), "another job's"
+    assert not jobs.without_worker(began + LOST_S - 1.0)
+    idle = jobs.without_worker(began + LOST_S + 1.0)
+    assert len(idle) == 2
+    assert [job.job_id for job in within(jobs, jobs.forget_ended, idle, {waiting})] == [gone]
+    jobs.scale(jobs=2)
+    wait_until(lambda: len(jobs.workers) == 2, "another job")
+    assert (queue / "handed_in").read_text().count("\n") == 3
+    assert second in jobs.workers
+    assert first not in jobs.workers
+    wait_until(lambda: (queue / "cancelled").exists(), "a job that ended is cancelled, should some of it be left")
+
+
+def test_where_the_queue_cannot_be_read_only_jobs_that_had_a_worker_have_ended(jobs, queue):
+    first, second = sorted(jobs.workers)
+    (queue / "queued").write_text("7\n8\n")
+    assert jobs.sync(numbers_in_queue) == {"7", "8"}
+    (queue / "queued").unlink()
+    assert jobs.sync(numbers_in_queue) is None
+    assert within(jobs, jobs.note_workers, {f"{second}-3"}, 0.0)
+    assert [job.name for job in within(jobs, jobs.forget_ended, list(jobs.workers.values()), None)] == [second]
+    assert first in jobs.workers
+
+
+def test_a_refused_job_is_handed_in_again(jobs, queue):
+    """SLURM's controller may be away for a while, or the user's jobs too many."""
+    program = (queue / "sbatch").read_text()
+    (queue / "sbatch").write_text("#!/bin/sh\necho 'sbatch: error: Slurm controller not responding' >&2; exit 1\n")
+    jobs.scale(jobs=3)
+    wait_until(lambda: len(jobs.workers) == 3, "a job that is refused")
+    assert "controller not responding" in jobs.entries.refused[-1]
+    (queue / "sbatch").write_text(program)
+    idle = jobs.without_worker(max(job.begun_at for job in jobs.workers.values()) + LOST_S + 1.0)
+    ended = within(jobs, jobs.forget_ended, idle, {job.job_id for job in idle})
+    assert [job.refused_at is not None for job in ended] == [True]
+    jobs.scale(jobs=3)
+    wait_until(lambda: len(jobs.workers) == 3 and all(job.job_id for job in jobs.workers.values()), "it is taken")
+
+
+def test_jobs_that_all_end_without_a_worker_end_the_run():
+    """Else each minute another would be handed in, all night."""
+    workers = SlurmWorkers.__new__(SlurmWorkers)
+    workers._barren = MOST_BARREN
+    with pytest.raises(ClusterError, match=r"5 jobs of SLURM in a row ended without.*slurm-NUMBER\.out.*resume"):
+        workers.mend()
 
 
 def test_an_interface_that_is_not_there_is_named(settings, certificates):

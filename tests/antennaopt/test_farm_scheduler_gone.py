@@ -1,5 +1,7 @@
 """A scheduler that ends while the driver lists its workers: the driver waits for it, and raises in the end."""
 
+import time
+
 import pytest
 from distributed.comm.core import CommClosedError
 from waiting import SAFETY_S
@@ -55,3 +57,17 @@ def test_a_scheduler_that_is_known_to_have_ended_is_not_waited_for():
     watch = SchedulerWatch(Client(AWAY, looks=10**9), where="this machine", patience_s=10**9, ended=lambda: True)
     with pytest.raises(ClusterError, match="the scheduler at this machine is gone"):
         watch.workers()
+
+
+@pytest.mark.parametrize(("queue_s", "ends"), [(0.0, True), (86400.0, False)])
+def test_workers_that_a_queue_brings_may_be_gone_for_longer(monkeypatch, queue_s, ends):
+    """All jobs of SLURM reach their wall time together, and the next ones may wait in the queue for hours."""
+    watch = SchedulerWatch(Client({}), where="SLURM", patience_s=60.0, ended=lambda: False, queue_s=queue_s)
+    assert watch.workers() == {}
+    later = time.monotonic() + 3600.0
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    if ends:
+        with pytest.raises(ClusterError, match="all workers of SLURM have been gone for 60 s"):
+            watch.workers()
+    else:
+        assert watch.workers() == {}
