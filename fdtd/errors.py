@@ -18,9 +18,9 @@ class TooClose(ConfigError):  # noqa: N818 - what edges are
         cells: What there must be between them, at least, in cells.
     """
 
-    axis: int
-    places: tuple[float, float]
-    cells: float
+    def __init__(self, message: str, *, axis: int, places: tuple[float, float], cells: float) -> None:
+        super().__init__(message)
+        self.axis, self.places, self.cells = axis, places, cells
 
 
 class Unsuitable(FdtdError):  # noqa: N818 - a statement of fact about a pair, not a fault

@@ -362,12 +362,13 @@ def _flat(scene: Scene, axis: int, wishes: _Wishes, upright: np.ndarray) -> np.n
             beyond = (abs(place - one) for one in places if all(abs(one - end) > same for end in fed))
             cell = min(cell, min(beyond, default=math.inf) / wishes.between)
         if cell < _SMALLEST * wishes.cell * (1 - _SLACK):
-            error = TooClose(
+            raise TooClose(
                 f"edges {gap:g} m apart near {name} = {place:g} m are too close for cell = {wishes.cell:g} m; "
-                f"lower cell to {gap / wishes.between / _SMALLEST:g} m or move them"
+                f"lower cell to {gap / wishes.between / _SMALLEST:g} m or move them",
+                axis=axis,
+                places=(place, near),
+                cells=_SMALLEST * wishes.between,
             )
-            error.axis, error.places, error.cells = axis, (place, near), _SMALLEST * wishes.between
-            raise error
         cell = min(cell, largest_at(media, place))
         if side == 0:
             anchors.append(place)
