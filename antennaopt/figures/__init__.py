@@ -16,7 +16,7 @@ from antennaopt.figures.figure import (
     figure_of,
     metric_name,
 )
-from antennaopt.figures.kinds import KINDS, FigureKind, Solved
+from antennaopt.figures.kinds import KINDS, FigureKind, Solved, SolvedInSpace
 from antennaopt.figures.lines import LimitLine, limit_lines
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "FigureKind",
     "LimitLine",
     "Solved",
+    "SolvedInSpace",
     "bounds_of",
     "figure_of",
     "limit_lines",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from antennaopt.figures.kinds import KINDS, FigureKind, Options, Solved, described, mask_of
+from antennaopt.figures.kinds import KINDS, FigureKind, Options, Solved, SolvedInSpace, described, mask_of
 from antennaopt.metrics import METRICS, Metric
 from fdtd.errors import ConfigError
 from fdtd.farfield.cuts import Circles, Cuts
@@ -104,7 +104,7 @@ class Figure:
             return f"is of bodies of revolution; of figures with options antennas in space have {known}"
         ones = np.ones((1, 1, 4), complex)
         try:
-            self.kind.in_space(Circles(e=ones, h=ones), self.settings)
+            self.kind.in_space(SolvedInSpace(frequencies=(1e9,), cuts=Circles(e=ones, h=ones)), self.settings)
         except ConfigError as problem:
             return f"cannot be computed of antennas in space: {problem}"
         return None

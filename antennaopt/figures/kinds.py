@@ -26,6 +26,10 @@ LEVEL_DB = 3.0
 """Level of a beamwidth below boresight where none is given, dB."""
 
 
+def _wavenumber(frequencies: Sequence[float]) -> np.ndarray:
+    return 2 * np.pi / c * np.array(frequencies)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solved:
     """Data of a batch of B antennas at F frequencies.
@@ -46,7 +50,7 @@ class Solved:
     @cached_property
     def wavenumber(self) -> np.ndarray:
         """In free space, rad/m, (F,)."""
-        return 2 * np.pi / c * np.array(self.frequencies)
+        return _wavenumber(self.frequencies)
 
     @cached_property
     def gain(self) -> Cuts:
@@ -61,6 +65,28 @@ class Solved:
     def everywhere(self, values: np.ndarray) -> np.ndarray:
         """Return values (B, 1) at all frequencies, (B, F)."""
         return np.broadcast_to(values, self.efficiency.shape)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SolvedInSpace:
+    """Data of a batch of B antennas in space at F frequencies.
+
+    Attributes:
+        frequencies: Hz, (F,).
+        cuts: Amplitudes whose squares are directivities, (B, F, N).
+    """
+
+    frequencies: Sequence[float]
+    cuts: Circles
+
+    @cached_property
+    def wavenumber(self) -> np.ndarray:
+        """In free space, rad/m, (F,)."""
+        return _wavenumber(self.frequencies)
+
+    def everywhere(self, values: np.ndarray) -> np.ndarray:
+        """Return values (B, 1) at all frequencies, (B, F)."""
+        return np.broadcast_to(values, self.cuts.e.shape[:-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +108,7 @@ class FigureKind:
 
     metric: Metric
     compute: Callable[[Solved, Options], np.ndarray] | None = None
-    in_space: Callable[[Circles, Options], np.ndarray] | None = None
+    in_space: Callable[[SolvedInSpace, Options], np.ndarray] | None = None
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     words: tuple[tuple[str, str], ...] = ()
@@ -106,28 +132,28 @@ def mask_of(options: Options) -> Mask:
     )
 
 
-def _pattern(cuts: Cuts | Circles, options: Options) -> np.ndarray:
+def _pattern(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     """Excess over a mask; of a single level the largest, or smallest, level."""
     side = options.get("side")
     if side is None:
-        return mask_excess_db(cuts, mask_of(options))
+        return mask_excess_db(data.cuts, mask_of(options))
     sign = 1.0 if side == "at_most" else -1.0
-    return sign * mask_excess_db(cuts, mask_of({**options, side: 0.0}))
+    return sign * mask_excess_db(data.cuts, mask_of({**options, side: 0.0}))
 
 
-def _beamwidth(cuts: Cuts | Circles, options: Options) -> np.ndarray:
-    return beams.beamwidth_deg(cuts, options["plane"], options.get("level_db", LEVEL_DB))
+def _beamwidth(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
+    return beams.beamwidth_deg(data.cuts, options["plane"], options.get("level_db", LEVEL_DB))
 
 
-def _symmetry(cuts: Cuts | Circles, options: Options) -> np.ndarray:
-    return beams.beam_symmetry_db(cuts, options.get("theta"))
+def _symmetry(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
+    return beams.beam_symmetry_db(data.cuts, options.get("theta"))
 
 
-def _centre(data: Solved, options: Options) -> np.ndarray:
+def _centre(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     return 1e3 * feeds.phase_centre(data.cuts, data.wavenumber, options.get("theta"))
 
 
-def _spread(data: Solved, options: Options) -> np.ndarray:
+def _spread(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     wanted = options.get("frequencies") or data.frequencies
     near = [any(math.isclose(hz, one, rel_tol=1e-9) for one in wanted) for hz in data.frequencies]
     return data.everywhere(feeds.phase_centre_spread(_centre(data, options)[:, near])[:, None])
@@ -186,7 +212,7 @@ _KINDS = (
     ),
     FigureKind(
         metric=_DB(key="pattern_db", label="level"),
-        compute=lambda data, settings: _pattern(data.cuts, settings),
+        compute=_pattern,
         in_space=_pattern,
         takes=("theta", "plane", "absolute"),
         planes=MASK_PLANES,
@@ -212,6 +238,7 @@ _KINDS = (
             key="phase_centre_mm", label="phase centre", unit="mm", goal=GoalKind(), decimals=3, absent="not defined"
         ),
         compute=_centre,
+        in_space=_centre,
     ),
     _WITHIN_ANGLE_OR_BEAM(
         metric=_METRIC(
@@ -219,6 +246,7 @@ _KINDS = (
             decimals=3, absent="not defined",
         ),
         compute=_spread,
+        in_space=_spread,
         band=True,
     ),
     *(
@@ -239,7 +267,7 @@ _KINDS = (
             key="beamwidth_deg", label="beamwidth", unit="deg", goal=GoalKind(ratio=True, floor=0.0, ceiling=360.0),
             absent="not defined",
         ),
-        compute=lambda data, settings: _beamwidth(data.cuts, settings),
+        compute=_beamwidth,
         in_space=_beamwidth,
         needs=("plane",),
         takes=("level_db",),
@@ -250,7 +278,7 @@ _KINDS = (
         metric=_DB(
             key="beam_symmetry_db", label="difference of E and H plane", goal=GoalKind(floor=0.0), absent="not defined"
         ),
-        compute=lambda data, settings: _symmetry(data.cuts, settings),
+        compute=_symmetry,
         in_space=_symmetry,
     ),
     FigureKind(

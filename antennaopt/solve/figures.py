@@ -16,7 +16,7 @@ import numpy as np
 
 from antennaopt.families import Family, kind
 from antennaopt.families.measures import Measures, measures
-from antennaopt.figures import Figure, Solved
+from antennaopt.figures import Figure, Solved, SolvedInSpace
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome
 from fdtd.farfield import or_none
@@ -65,7 +65,8 @@ def _computed(
     ]
     if family.spatial is not None:
         circles = Circles(e=planes[0][..., :-1], h=planes[1][..., :-1])  # the last angle is the first one
-        return _by_name(outcomes, figures, lambda one: one.kind.in_space and one.kind.in_space(circles, one.settings))
+        there = SolvedInSpace(frequencies=tuple(outcomes[0].frequency_hz or ()), cuts=circles)
+        return _by_name(outcomes, figures, lambda one: one.kind.in_space and one.kind.in_space(there, one.settings))
     sized = any(one.kind.geometric for one in figures)
     data = Solved(
         frequencies=tuple(outcomes[0].frequency_hz or ()),

@@ -162,6 +162,10 @@ class Circles:
         """Return the points between two distances from the axis, rad, on one side of it and on the other."""
         return tuple(_arc(self.e.shape[-1], low, high, side) for side in (1, -1))
 
+    def cone(self, high: float) -> tuple[Points, ...]:
+        """Return the points of `quadrature` over a cone, rad, on one side of the axis and on the other."""
+        return tuple(_arc_quadrature(self.e.shape[-1], high, side) for side in (1, -1))
+
     def side(self, plane: str, side: int) -> np.ndarray:
         """Return a plane's samples from the axis to 180 degrees, to one side (1) or the other (-1), (..., N/2 + 1)."""
         values = self.component(plane)
@@ -291,6 +295,15 @@ def _arc(samples: int, low: float, high: float, side: int) -> Points:
     matrix = np.ascontiguousarray(_round(samples, side * theta).T)
     matrix.setflags(write=False)
     return Points(theta=theta, weights=np.empty(0), matrix=matrix)
+
+
+@lru_cache(maxsize=32)
+def _arc_quadrature(samples: int, high: float, side: int) -> Points:
+    """Return the angles and weights of `quadrature` on one side of the axis, for `Circles` of N samples."""
+    at = quadrature(samples // 2 + 1, high)
+    matrix = np.ascontiguousarray(_round(samples, side * at.theta).T)
+    matrix.setflags(write=False)
+    return Points(theta=at.theta, weights=at.weights, matrix=matrix)
 
 
 def _round(samples: int, theta: np.ndarray) -> np.ndarray:

@@ -16,10 +16,11 @@ import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.farfield.beams import TAPER_DB, fall_angle
-from fdtd.farfield.cuts import Cuts, check_positive, interpolated, legendre, quadrature, squared
+from fdtd.farfield.cuts import Circles, Cuts, check_positive, interpolated, legendre, quadrature, squared
 
 _OWN_NODES = 16
 _CORRECTIONS = 3
+_RIDGE = 1e-12  # of the weights' sum: of what nothing is known, as in a plane without a field
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,7 +84,7 @@ def feed_efficiencies(
     )
 
 
-def phase_centre(cuts: Cuts, wavenumber: np.ndarray, theta: float | None = None) -> np.ndarray:
+def phase_centre(cuts: Cuts | Circles, wavenumber: np.ndarray, theta: float | None = None) -> np.ndarray:
     """Point of the axis about which the phases of both planes are most even, z in m, (...).
 
     A source at z has the phase k z cos(theta). The centre and one constant phase minimise the mean of the squared
@@ -93,13 +94,22 @@ def phase_centre(cuts: Cuts, wavenumber: np.ndarray, theta: float | None = None)
     Nothing is unwrapped. Samples as `theta_intervals` asks for tell a centre up to 1.2 radii of the antenna's sphere
     from the origin, further inside a cone narrower than 90 degrees.
 
+    Circles need not be even: a centre beside the axis, x in the E plane and y in the H plane, is fitted with z.
+
     Args:
         cuts: Of the antenna; their phases refer to z = 0.
         wavenumber: rad/m; broadcasts with the cuts' leading axes.
         theta: Half angle of the cone, rad; where the co-polar level is 10 dB below boresight when None (NaN where
             that is nowhere).
+
+    Raises:
+        ConfigError: Circles without theta: they have no co-polar level of both planes.
     """
     check_positive("wavenumber", wavenumber, "rad/m")
+    if isinstance(cuts, Circles):
+        if theta is None:
+            raise ConfigError("theta is missing; give the largest angle from the axis")
+        return _turns_of_circles(cuts, float(theta)) / np.asarray(wavenumber)
     if theta is None:
         end = fall_angle(cuts.co, TAPER_DB)
         node, weight = legendre(_OWN_NODES)
@@ -160,12 +170,46 @@ def _fit(field: np.ndarray, angles: np.ndarray, measure: np.ndarray, turns: np.n
     mean = ((weight * along).sum(axis=(-2, -1)) / total)[..., None, None]
     spread = np.maximum((weight * (along - mean) ** 2).sum(axis=(-2, -1)), np.finfo(float).tiny)
     for _ in range(_CORRECTIONS):
-        real, imaginary = _turned_back(field, turns[..., None, None] * along)
-        real, imaginary = real**2 - imaginary**2, 2 * real * imaginary  # of the square, which has no sign to change
-        a, b = ((part * measure[..., None, :]).sum(axis=(-2, -1))[..., None, None] for part in (real, imaginary))
-        left = np.arctan2(imaginary * a - real * b, real * a + imaginary * b) / 2
+        left = _left(field, turns[..., None, None] * along, measure)
         turns = turns + (weight * (along - mean) * left).sum(axis=(-2, -1)) / spread
     return turns
+
+
+def _left(field: np.ndarray, angle: np.ndarray, measure: np.ndarray) -> np.ndarray:
+    """Phase of field exp(-j angle) less its mean over all rows, modulo half a turn, (..., rows, M)."""
+    real, imaginary = _turned_back(field, angle)
+    real, imaginary = real**2 - imaginary**2, 2 * real * imaginary  # of the square, which has no sign to change
+    a, b = ((part * measure[..., None, :]).sum(axis=(-2, -1))[..., None, None] for part in (real, imaginary))
+    return np.arctan2(imaginary * a - real * b, real * a + imaginary * b) / 2
+
+
+def _turns_of_circles(cuts: Circles, theta: float) -> np.ndarray:
+    """Return k z, (...), from the four halves of two circles: each side of the E and of the H plane."""
+    halves = [(plane, side) for plane in ("e", "h") for side in (1, -1)]
+    right, left = cuts.cone(theta)
+    angles, measure = right.theta, right.weights
+    parts = ((right if side > 0 else left).amplitude(cuts.component(plane)) for plane, side in halves)
+    field = np.stack([*parts], axis=-2)
+    shape = len(halves), len(angles)
+    moves = np.zeros((3, *shape))  # of the phase, with k z, k x and k y: (3, halves, M)
+    moves[0] = np.cos(angles) - 1.0
+    for place, (plane, side) in enumerate(halves):
+        moves[1 if plane == "e" else 2, place] = side * np.sin(angles)
+    end = np.full(cuts.e.shape[:-1], theta)
+    sides = (Cuts(e=cuts.side("e", side), h=cuts.side("h", side)) for side in (1, -1))
+    turns = np.zeros((*end.shape, 3))
+    turns[..., 0] = np.mean([_first_turns(one, end) for one in sides], axis=0)
+    weight = squared(field) * (measure * np.sin(angles))
+    total = np.maximum(weight.sum(axis=(-2, -1)), np.finfo(float).tiny)
+    off = [one - ((weight * one).sum(axis=(-2, -1)) / total)[..., None, None] for one in moves]
+    spread = np.stack([[(weight * one * other).sum(axis=(-2, -1)) for one in off] for other in off])
+    spread = np.moveaxis(spread, (0, 1), (-2, -1)) + _RIDGE * total[..., None, None] * np.eye(len(moves))
+    for _ in range(_CORRECTIONS):
+        turned = sum(turns[..., k, None, None] * one for k, one in enumerate(moves))
+        phase = _left(field, np.asarray(turned), measure)
+        slope = np.stack([(weight * one * phase).sum(axis=(-2, -1)) for one in off], axis=-1)
+        turns = turns + np.linalg.solve(spread, slope[..., None])[..., 0]
+    return turns[..., 0]
 
 
 def _half_of_double(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:

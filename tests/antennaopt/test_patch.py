@@ -190,9 +190,10 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
         (["--dxf", "a.png"], "--dxf a.png has no known ending"),
         (["--gerber", "a.grb"], "--gerber a.grb has no known ending; use .gbr"),
         (
-            ["--figure", "phase_centre_mm"],
-            "figure phase_centre_mm: phase_centre_mm is of bodies of revolution; of figures",
+            ["--figure", "edge_taper_db, theta=40 deg"],
+            "figure edge_taper_db_40deg: edge_taper_db is of bodies of revolution; of figures",
         ),
+        (["--figure", "phase_centre_mm"], "theta is missing; give the largest angle from the axis"),
         (["--figure", "beam_symmetry_db"], "theta is missing; give the largest angle from the axis"),
     ],
 )

@@ -41,6 +41,7 @@ def solved(tmp_path_factory):
     files |= {"ffs": "p.ffs", "cut": "p.cut"}
     options = [one for name, file in files.items() for one in (f"--{name}", str(folder / file))]
     options += ["--figure", "beamwidth_deg, plane=e", "--figure", "beam_symmetry_db, theta=40 deg"]
+    options += ["--figure", "phase_centre_mm, theta=60 deg", "--figure", "phase_centre_spread_mm, theta=60 deg"]
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
         assert cli.main(["simulate", str(folder / "patch.toml"), *options]) == 0
     return json.loads((folder / "p.json").read_text()), out.getvalue(), folder
@@ -64,6 +65,9 @@ def test_a_patch_radiates_as_patches_do(solved, measured):
     within = np.abs(middle["theta_deg"]) <= 40
     apart = np.abs(np.array(middle["e_plane_dbi"]) - middle["h_plane_dbi"])[within].max()
     assert middle["beam_symmetry_db_40deg"] == pytest.approx(apart, abs=0.02)
+    centres = [one["phase_centre_mm_60deg"] for one in data["results"]]
+    assert all(0.0 < one < 3.2 for one in centres)  # near the patch, 1.6 mm above its ground
+    assert middle["phase_centre_spread_mm_60deg"] == pytest.approx(max(centres) - min(centres), abs=1e-3)
     for name in ("power_balance", "contour_balance"):
         worst = max(abs(one[name] - 1.0) for one in data["results"])
         measured(f"{name} of a patch, distance from 1", worst, at_most=0.01)
