@@ -97,12 +97,17 @@ def _table(runs: Sequence[Mapping[str, Any]]) -> str:
             )
             for metric in (*shown, *figures.values())
         ),
-        row("fitness", *(one["best_fitness"] and f"{one['best_fitness']:.6g}" for one in runs)),
+        *([row("on the front", *(one["on_front"] for one in runs))] if any(one["on_front"] for one in runs) else []),
+        row("fitness", *(None if one["on_front"] else _fitness(one["best_fitness"]) for one in runs)),
         row("certificate", *(verdict_shown(one["certificate"], mesh_checked=one["mesh_checked"]) for one in runs)),
     ]
     names = [f"run {place}: {one['path']}" for place, one in enumerate(runs, start=1)]
     unchecked = any(is_trusted({"verdict": one["certificate"]}) and not one["mesh_checked"] for one in runs)
     return "\n".join([*names, "", aligned(rows, wrap=True), *([ONE_MESH] if unchecked else [])])
+
+
+def _fitness(value: float | None) -> str | None:
+    return None if value is None else f"{value:.6g}"
 
 
 def _differing(others: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import sys
 import time
 from collections import Counter
@@ -63,7 +64,7 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         ["not solved again", reused_words(state["reused"]) or "none"],
         ["statuses", ", ".join(f"{count} {name}" for name, count in state["counts"].items()) or "none"],
         ["stepping", "not known" if share is None else stepping_text(share, state["cell_steps_per_s"])],
-        ["best", f"{state['best']} with fitness {state['best_fitness']:.6g}" if state["best"] else "none"],
+        ["best", _best(state)],
     ]
     width = max(len(value) for _, value in rows)
     click.echo(aligned([[name, value.ljust(width)] for name, value in rows], header=False))
@@ -71,6 +72,14 @@ def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet
         from antennaopt.cli.tables import findings_lines
 
         click.echo("\n" + "\n".join(findings_lines(findings)))
+
+
+def _best(state: Mapping[str, Any]) -> str:
+    if not state["best"]:
+        return "none"
+    if state["hypervolume"] is not None:  # the fitness only puts rows in an order
+        return f"{state['best']}, one of the front; hypervolume {state['hypervolume']:.5g} in the last generation"
+    return f"{state['best']} with fitness {state['best_fitness']:.6g}"
 
 
 def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
@@ -111,10 +120,18 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
         "cell_steps_per_s": stepping.cell_steps_per_s if stepping else None,
         "best": best,
         "best_fitness": scores.get(best) if best is not None else None,
+        "hypervolume": _hypervolume(path),
         "damaged": damage_lines(folder),
         **(findings.to_dict() if findings else {}),
     }
     return state, findings
+
+
+def _hypervolume(path: Path) -> float | None:
+    """Return the hypervolume of the last generation that the log has, None of a search for no front."""
+    events = [event for event in read_events(path) if event.get("event") == "generation"]
+    found = events[-1].get("hypervolume") if events else None
+    return float(found) if isinstance(found, int | float) and math.isfinite(found) else None
 
 
 def state_word(path: Path) -> str:

@@ -201,7 +201,10 @@ def outcome_lines(summary: RunSummary) -> list[str]:
     if summary.best is not None:
         weighted = summary.front is None
         lines += ["", comparison(summary.best, summary.first_best, drawn=summary.first_drawn, weighted=weighted)]
-        lines += worse_lines(summary.best, summary.first_best) if weighted else front_lines(summary)
+        violated = [one for one in summary.findings.goals if one.constraint and not one.met] if summary.findings else []
+        lines += (
+            worse_lines(summary.best, summary.first_best, violates=bool(violated)) if weighted else front_lines(summary)
+        )
         lines.append("")
     if summary.findings is not None and summary.findings.goals:
         lines += [*findings_lines(summary.findings), ""]
@@ -217,8 +220,17 @@ def front_lines(summary: RunSummary) -> list[str]:
     """Return what a search for a front came to; nothing of another search."""
     if summary.front is None:
         return []
-    count, volume = summary.front.antennas, summary.front.hypervolume
-    what = f"front: {count} antenna{'' if count == 1 else 's'}, hypervolume {volume:.5g}; the table has one of them."
+    front, count = summary.front, summary.front.antennas
+    what = f"front: {count} antenna{'' if count == 1 else 's'}, hypervolume {front.hypervolume:.5g}; the table has one "
+    what += "of them."
+    goals = summary.findings.goals if summary.findings else ()
+    if any(one.constraint and not one.met for one in goals):
+        what += " No antenna meets all constraints: the front misses them by the least, and has no volume."
+    elif front.hypervolume <= 0.0 and not all(one.met and not one.aim for one in goals):
+        what += (
+            " None of them is better than the reference point in every objective, so there is no volume; give a worse "
+            "point in evolution.reference."
+        )
     return [filled(what), f'their rows: antennaopt.open_run("{summary.folder}").front']
 
 
@@ -229,10 +241,13 @@ def antennas_line(summary: RunSummary) -> str:
     made = f", and {summary.samples} samples of them," if summary.samples else ""
     solved = summary.evaluations - sum(summary.origins.values())
     counts = ", ".join(f"{count} {status}" for status, count in summary.counts.items())
-    text = f"{summary.evaluations} antennas solved ({counts})"
+    copies = sum(summary.counts.values()) - summary.evaluations
+    counts += f"; {copies} of them {'a copy' if copies == 1 else 'copies'}" if copies > 0 else ""
+    text = f"{summary.evaluations} antennas solved ({counts}){made}"
     if summary.origins:
-        text = f"{summary.evaluations} antennas ({counts}): {solved} solved, {reused_words(summary.origins)};"
-    return f"{text}{made} in {summary.wall_seconds:.1f} s"
+        reused = reused_words(summary.origins)
+        text = f"{summary.evaluations} antennas ({counts}): {solved} solved, {reused}{made or ';'}"
+    return f"{text} in {summary.wall_seconds:.1f} s"
 
 
 def findings_lines(findings: Findings) -> list[str]:
@@ -250,8 +265,14 @@ def filled(text: str) -> str:
     return textwrap.fill(text, shutil.get_terminal_size((len(text) + 1, 24)).columns, break_on_hyphens=False)
 
 
-def worse_lines(best: Finalist, first: Finalist | None) -> list[str]:
-    """Name the figures that are worse in the best antenna than in the first one, and the reason."""
+def worse_lines(best: Finalist, first: Finalist | None, *, violates: bool = False) -> list[str]:
+    """Name the figures that are worse in the best antenna than in the first one, and the reason.
+
+    Args:
+        best: Best of the run.
+        first: Best of the first generation, or None.
+        violates: Whether the best one misses a constraint.
+    """
     if first is None:
         return []
     from antennaopt.metrics import Place, reported_in
@@ -266,7 +287,9 @@ def worse_lines(best: Finalist, first: Finalist | None) -> list[str]:
     lines = []
     if worse:
         lowered = "the weighted sum of what all goals miss"
-        if best.fitness < 0.0:
+        if violates:
+            lowered = "which counts constraints alone until an antenna meets them all"
+        elif best.fitness < 0.0:
             lowered = "which below 0 is that of the secondary aim, as all goals are met"
         lines.append(
             f"Worse than in the first: {', '.join(worse)}. The search lowers fitness, {lowered}; a single figure may "

@@ -234,8 +234,9 @@ def compared(record: RunRecord) -> dict[str, Any]:
         `run`, `path`, `title`, `algorithm`, `seed`, `backend`, `generations`, `evaluations`, `reused`, `wall_seconds`,
         `stop_reason`; of the best antenna `best`, `best_fitness`, `certificate`, `mesh_checked`, whether that compares
         two meshes, its genes as `values` (SI units in the names) and `metrics`, each a list over `frequencies_hz`, also
-        of the `figures` that its objectives ask for; and `history`: antennas evaluated and best fitness so far, by
-        generation. `reused` counts outcomes that were not solved, by origin.
+        of the `figures` that its objectives ask for; `on_front`, rows of the front of a search for one; and `history`:
+        antennas evaluated and best fitness so far, by generation. `reused` counts outcomes that were not solved, by
+        origin.
     """
     best, manifest = record.best, record.folder.manifest
     evolution = record.resolved.get("evolution") or {}
@@ -255,6 +256,7 @@ def compared(record: RunRecord) -> dict[str, Any]:
         "stop_reason": record.stop_reason,
         "best": None if best is None else best["individual"],
         "best_fitness": None if best is None else float(best["fitness"]),
+        "on_front": None if record.front is None else len(record.front),
         "certificate": _text(best.get("certificate")) if best is not None else None,
         "mesh_checked": best is not None and bool(pd.notna(best.get("mesh_s11"))),
         "values": {} if best is None else {one.column: float(best[one.column]) for one in record.folder.columns.genes},

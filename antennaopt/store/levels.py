@@ -94,7 +94,7 @@ def account_lines(accounts: Sequence[Mapping[str, Any]]) -> list[str]:
     total = sum(one["seconds"] for one in accounts) or 1.0
     return [
         f"level {place + 1}/{len(accounts)}  cells of {format_level(one['cell'], one.get('stop_db'))}: "
-        f"{one['antennas']} antennas, "
+        f"{one['antennas']} antenna{'' if one['antennas'] == 1 else 's'}, "
         f"{one['seconds']:.4g} s of solving ({one['seconds'] / total:.0%})"
         for place, one in enumerate(accounts)
     ]

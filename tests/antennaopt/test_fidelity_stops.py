@@ -78,6 +78,7 @@ def test_levels_of_the_same_cells_are_called_by_their_stops(tmp_path, blank_figu
     assert [one.split(":")[0] for one in account_lines(done.levels)] == [
         f"level {place}/2  cells of 0.3 mm, stopped at {stop} dB" for place, stop in ((1, -20), (2, -50))
     ]
+    assert ": 1 antenna, " in account_lines([{"cell": 3e-4, "antennas": 1, "seconds": 1.0}])[0]
     page = write_report(done.folder).read_text("utf-8")
     for text in (
         "Level 1, cells of 0.3 mm, stopped at -20 dB",

@@ -190,6 +190,8 @@ def test_a_figure_that_got_worse_is_said_beside_the_table():
     assert "a single figure may get worse" in line
     assert tables.worse_lines(finalist("g0015-s006", 2.9), finalist("g0000-s004", 6.1)) == []
     assert tables.worse_lines(first, None) == []
+    (lines,) = tables.worse_lines(finalist("g0015-s006", 2.9, front_to_back_db=[19.29]), first, violates=True)
+    assert "fitness, which counts constraints alone until an antenna meets them all;" in " ".join(lines.split())
     (line,) = tables.worse_lines(finalist("g0015-s006", 7.0), finalist("g0000-s004", 6.1))
     assert line.startswith("Fitness is worse")
 
@@ -203,3 +205,15 @@ def test_antennas_from_the_cache_are_not_called_solved(tmp_path):
     line = tables.antennas_line(again)
     assert f"{done.evaluations} antennas (" in line
     assert f"): 2 solved, {done.evaluations - 2} from the evaluation cache; in " in line
+    sampled = tables.antennas_line(dataclasses.replace(again, samples=5))
+    assert "from the evaluation cache, and 5 samples of them, in " in sampled
+
+
+def test_copies_of_duplicates_are_no_antennas(tmp_path):
+    """The line had more antennas that are `ok` than antennas."""
+    file = tmp_path / "three_radii.toml"
+    file.write_text(TOML)
+    done = start(file, tmp_path / "runs")
+    copied = dataclasses.replace(done, evaluations=5, counts={"ok": 6, "infeasible": 2})
+    assert tables.antennas_line(copied).startswith("5 antennas solved (6 ok, 2 infeasible; 3 of them copies) in ")
+    assert "copies" not in tables.antennas_line(dataclasses.replace(copied, evaluations=8))
