@@ -22,7 +22,7 @@ from antennaopt.report.convergence import (
     shortfall_figure,
 )
 from antennaopt.report.explorer import explorer_data
-from antennaopt.report.patterns import Reflection, matching_figure, middle_cut, pattern_figure
+from antennaopt.report.patterns import Reflection, has_relative_goals, matching_figure, middle_cut, pattern_figure
 from antennaopt.report.record import Row, RunRecord
 from antennaopt.report.simulation import field_map_figure, in_decibels
 
@@ -108,7 +108,7 @@ def charts(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
 
 def antenna(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
     """Draw the best antenna and its cuts; as `draw`."""
-    drawn: dict[str, Any] = dict.fromkeys(("section", "e_plane", "h_plane", "co_plane"))
+    drawn: dict[str, Any] = dict.fromkeys(("section", "e_plane", "h_plane", "co_plane", "middle"))
     best = record.best
     if best is not None:
         drawn["section"] = _address(lambda: section(record), proceed)
@@ -120,7 +120,8 @@ def antenna(record: RunRecord, proceed: Proceed = lambda: True) -> Drawn:
                 drawn[f"{plane}_plane"] = _address(
                     lambda plane=plane: pattern_figure(plane, cuts, before, record.goals, **about), proceed
                 )
-            drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
+            if has_relative_goals(record.goals):
+                drawn["middle"] = gigahertz(middle_cut(cuts).frequency_hz)
     return Drawn(best=name_of_best(record), figures=drawn, explored=None)
 
 

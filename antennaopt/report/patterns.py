@@ -110,6 +110,14 @@ def pattern_figure(
     return figure
 
 
+def has_relative_goals(goals: Sequence[Objective]) -> bool:
+    """Return whether a goal is drawn at a level that follows from boresight or a maximum of a pattern."""
+    return any(
+        one.metric in ("sidelobe_db", "front_to_back_db") or any(not line.absolute for line in one.lines)
+        for one in goals
+    )
+
+
 def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts, plane: str) -> None:
     """Draw the goals that a pattern can show, those relative to boresight at the level of one cut.
 

@@ -183,6 +183,13 @@ def reported(tmp_path, changes):
         assert f"{status}: <why>" in words
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_goals_relative_to_boresight_are_named_where_there_are_some(tmp_path, blank_figures, count):
+    """The third goal is one on side lobes."""
+    _, _, text = report_of(tmp_path, resolved=RESOLVED | {"objectives": RESOLVED["objectives"][:count]})
+    assert ("Goals relative to boresight are drawn for 30 GHz" in plain(text)) == (count == 3)
+
+
 def test_a_run_in_which_nothing_worked_says_so(tmp_path):
     _, _, text = report_of(tmp_path, generations=2, population=3, failing=("error",) * 3, field_map=False)
     words = plain(text)
