@@ -36,7 +36,7 @@ from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
 from antennaopt.experiment.search import Certificate, CertificateOrMode, Evolution, EvolutionOrGenerational
 from antennaopt.experiment.search_checks import can_polish
-from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance
+from antennaopt.experiment.tolerance import ToleranceTable, check_tolerance, tolerance_warnings
 from antennaopt.experiment.tolerance import widened as spread_out
 from antennaopt.families import Family, kind
 from antennaopt.figures import LINEAR, POLARISATIONS, Figure
@@ -241,7 +241,7 @@ class Experiment(Table):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may surprise, one line each."""
-        return (*find_warnings(self), *stop_warnings(self), *level_warnings(self))
+        return (*find_warnings(self), *stop_warnings(self), *level_warnings(self), *tolerance_warnings(self))
 
     def design(self, values: Mapping[str, float] | None = None) -> dict[str, float]:
         """Return a full design.

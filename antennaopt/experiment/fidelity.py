@@ -201,10 +201,17 @@ def stop_warnings(experiment: Experiment) -> list[str]:
 
 
 def level_warnings(experiment: Experiment) -> list[str]:
-    """Return a line for each level whose cells, fitted to the feed, are those of the next: it ranks no faster."""
+    """Return a line for each level whose cells, fitted to the feed, are those of the next, and for `auto` with none."""
     from fdtd.axisymmetric.layout import fitted_to
 
     fidelity = experiment.fidelity
+    if fidelity is not None and fidelity.is_measured and not coarser_settings(experiment):
+        own = cell_size(experiment)
+        cell = CANDIDATES[-1] * own
+        return [
+            f'fidelity = "auto" takes no coarser cells: {format_length(cell)} is too coarse, '
+            f"{_fault(experiment, cell)}; make the solver's cells of {format_length(own)} finer or remove fidelity"
+        ]
     if fidelity is None or not fidelity.cells_per_wavelength or experiment.kind.spatial is not None:
         return []
     widest, shortest = experiment.reach()[1], wavelength(experiment)

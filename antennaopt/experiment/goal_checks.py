@@ -167,7 +167,18 @@ def goal_warnings(experiment: Experiment) -> list[str]:
     found = []
     for entry, goal in zip(entries_of(experiment), experiment.goals, strict=True):
         found += [f"{entry}: {line}" for line in _of_one(experiment, goal)] if goal.aim is None else []
-    return found
+    return found + list(_repeated(experiment))
+
+
+def _repeated(experiment: Experiment) -> Iterator[str]:
+    """Yield a line for each objective that is another one again."""
+    what = "it counts twice; remove it or give one of them more weight"
+    if ALGORITHMS[experiment.evolution.algorithm].front:
+        what = "a front has nothing to weigh between them; remove it"
+    tables = [one.model_dump(exclude={"weight", "name"}) for one in experiment.objectives]
+    for (first, one), (second, other) in combinations(enumerate(tables), 2):
+        if one == other:
+            yield f"objective.{second} is objective.{first} again: {what}"
 
 
 def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:

@@ -231,6 +231,19 @@ def check_tolerance(experiment: Experiment) -> None:
                 )
 
 
+def tolerance_warnings(experiment: Experiment) -> Iterator[str]:
+    """Yield a line where entries for samples stand next to none of them."""
+    given = experiment.tolerance
+    if given is None or given.samples:
+        return
+    without = {"aim": given.aim != Tolerance.aim, "final_samples": given.final_samples != Tolerance.final_samples}
+    for entry in (name for name, differs in without.items() if differs):
+        yield (
+            f"tolerance.{entry} has no effect with tolerance.samples = 0: the search takes no samples, and no yield is "
+            "computed after it; give samples, or use `antennaopt tolerance RUN` after the run"
+        )
+
+
 def _check_samples(experiment: Experiment, tolerance: Tolerance) -> None:
     """Refuse samples in a search that cannot take them."""
     algorithm, samples = experiment.evolution.algorithm, f"tolerance.samples = {tolerance.samples}"

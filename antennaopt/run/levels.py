@@ -121,12 +121,14 @@ class Choice:
         """Return for people why these levels were chosen."""
         if self.measured is None:
             return []
+        if not self.measured["antennas"]:
+            return ["fidelity: no coarser cells are fine enough; no coarser cells are taken"]
         rows = [(format_length(one["cell"]), one["correlation"]) for one in self.measured["correlations"]]
         found = ", ".join(f"{cell} {'none' if value is None else f'{value:.3f}'}" for cell, value in rows)
         taken = f"cells of {rows[-1][0]} are taken" if self.plans else "no coarser cells are taken"
         return [
             f"fidelity: rank correlation with the solver's cells over {self.measured['antennas']} random "
-            f"antennas: {found or 'no coarser cells are fine enough'}; {taken} (at least {ENOUGH:g} is needed; "
+            f"antennas: {found}; {taken} (at least {ENOUGH:g} is needed; "
             f"{self.measured['seconds']:.3g} s of solving)"
         ]
 
@@ -145,6 +147,9 @@ def choose(experiment: Experiment, farm: Farm, plan: Plan, *, made_up: bool = Fa
     candidates = coarser_plans_for(experiment, plan, made_up=made_up)
     if experiment.fidelity is None or not experiment.fidelity.is_measured:
         return Choice(plans=candidates)
+    if not candidates:
+        about = {"correlations": [], "antennas": 0, "seconds": 0.0, "wall_seconds": 0.0}
+        return Choice(plans=[], measured=about)
     fine, seconds = _fitness(experiment, farm, plan)
     began, found, taken = time.monotonic(), [], []
     for one in candidates:

@@ -7,6 +7,7 @@ a coarse one.
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -303,6 +304,19 @@ class TestAuto:
         assert "level" not in rows_of(done)
         assert any("no coarser cells are taken" in line for line in heard.lines)
         assert done.best is not None
+
+    def test_without_coarser_cells_to_compare_nothing_is_solved_for_the_choice(self, tmp_path):
+        """It solved 32 antennas on the solver's cells and compared them with nothing."""
+        heard, coarse = Heard(), {"frequencies": ["30 GHz"], "cell": "0.6 mm"}
+        done = carried_out(tmp_path, fidelity="auto", solver=coarse, evolution={"generations": 4}, progress=heard)
+        entry = json.loads((done.folder / "manifest.json").read_text())["fidelity"]
+        assert (entry["plans"], entry["measured"]["antennas"]) == ([], 0)
+        assert [one for one in heard.lines if one.startswith("fidelity")] == [
+            "fidelity: no coarser cells are fine enough; no coarser cells are taken"
+        ]
+        (line,) = [one for one in experiment(fidelity="auto", solver=coarse).warnings if one.startswith("fidelity")]
+        assert re.search(r"0\.9 mm is too coarse, .*finer or remove fidelity$", line)
+        assert longer(done, 5).generations == 5
 
     def test_the_choice_is_that_of_the_first_session(self, tmp_path):
         """A resume measures nothing again: the manifest has the levels."""

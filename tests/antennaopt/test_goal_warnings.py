@@ -139,6 +139,20 @@ def test_an_axial_ratio_needs_circular_polarisation(tmp_path):
     assert load_experiment(file).warnings == ()
 
 
+def test_an_objective_that_stands_twice(tmp_path):
+    """A weighted sum counted it twice and a front was one antenna, without a word."""
+    goal = 'metric = "s11_db"\nat_most = -12'
+    again = 'metric = "s11_db"\nat_most = -12\nweight = 2\nname = "match"'
+    (line,) = warned(tmp_path, goal, again)
+    assert line.startswith("objective.1 is objective.0 again: it counts twice; remove it")
+    assert warned(tmp_path, goal, 'metric = "s11_db"\nat_most = -13') == ()
+    text = replaced(LENS, GOALS, f"[[objective]]\n{goal}\n[[objective]]\n{goal}")
+    (tmp_path / "front.toml").write_text(text)
+    changes = ["evolution.algorithm=nsga2", "evolution.population=8"]
+    (line,) = load_experiment(tmp_path / "front.toml", changes).warnings
+    assert line.startswith("objective.1 is objective.0 again: a front has nothing to weigh")
+
+
 def test_validate_warns_and_goes_on(call, tmp_path):
     (tmp_path / "goals.toml").write_text(replaced(LENS, 'metric = "s11_db"\nat_most', 'metric = "s11_db"\nat_least'))
     code, out, err = call("validate", "goals.toml")

@@ -113,6 +113,15 @@ def test_written_back_and_read_again():
     assert without.config_hash == parse_table(tomllib.loads(LENS)).config_hash
 
 
+def test_entries_for_samples_without_samples_are_warned_of():
+    of = 'lens.radii = { sigma = "0.02 mm" }'
+    for entry, name in (("final_samples = 20", "final_samples"), ('aim = "worst"', "aim")):
+        (line,) = [one for one in parsed(of, entry).warnings if one.startswith("tolerance")]
+        assert line.startswith(f"tolerance.{name} has no effect with tolerance.samples = 0")
+        assert "tolerance" not in " ".join(parsed(of, f"{entry}\nsamples = 5").warnings)
+    assert "tolerance" not in " ".join(parsed(of, "").warnings)
+
+
 @pytest.mark.parametrize("key", ['tolerance.of."lens.radii"', "tolerance . of.'lens.radii'", "tolerance.of.lens.radii"])
 def test_a_change_may_write_a_name_in_quotes_as_a_file_does(tmp_path, key):
     (tmp_path / "lens.toml").write_text(LENS)
