@@ -175,6 +175,8 @@ def serve_workers(
             what = "CUDA device" if devices else "core"
             log(f"{count} {what}{'s' if count > 1 else ''} of {first} at work for {address}")
             await _first(stop.wait(), asyncio.gather(*(nanny.finished() for nanny in nannies)))
+            if not stop.is_set():
+                log(f"the scheduler at {address} has ended, and these workers with it; start both again to go on")
         except (OSError, RuntimeError, ValueError, TimeoutError) as problem:
             if "name taken" in _cause(problem):
                 raise ClusterError(

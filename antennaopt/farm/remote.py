@@ -57,6 +57,7 @@ class RemoteScheduler(Cluster):
                 "check the address, that `antennaopt scheduler` runs there and that no firewall is between"
                 + (", and that both have certificates of the same authority" if security else "")
             ) from problem
+        self.client._timeout = worker_timeout_s  # for connecting again: a scheduler may be away for as long as workers
         try:
             self.client.wait_for_workers(1, timeout=worker_timeout_s)
         except TimeoutError as problem:

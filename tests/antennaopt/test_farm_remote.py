@@ -95,6 +95,22 @@ def test_scheduler_without_workers_is_a_cluster_error(scheduler):
         connected(address, worker_timeout_s=1.0)
 
 
+def test_a_scheduler_that_comes_back_with_a_worker_goes_on(scheduler, dask):
+    """It may be away for as long as workers may. The client gave up after ten seconds, those of a first connection."""
+    address, process = scheduler
+    command = ("scheduler", "--host", "127.0.0.1", "--port", address.rpartition(":")[2], "--no-dashboard")
+    worker = ("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+    dask(*worker)
+    with connected(address, connect_timeout_s=SAFETY_S / 2) as farm:
+        assert farm.pool.cluster.client._timeout == SAFETY_S, "how long Dask tries to connect again"
+        process.send_signal(signal.SIGKILL)
+        wait_until(lambda: farm.pool.cluster.client.status == "connecting", "the end of the connection")
+        dask(*command)
+        dask(*worker)
+        outcomes = dict(farm.run([[("i0", {"x": 1.0})]]))
+    assert outcomes["i0"].decay_db == 2.0
+
+
 def test_remote_workers_solve_and_a_killed_scheduler_is_noticed(scheduler, dask):
     address, process = scheduler
     dask("worker", address, "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")

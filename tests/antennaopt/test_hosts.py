@@ -89,14 +89,16 @@ def test_one_command_a_host(capsys):
         assert "bokeh" in text and "Antennaopt" in text, "our page, and a link to it among Dask's"
     finally:
         scheduler.terminate()
-        codes = []
+        codes, said = [], ""
         for process in processes:
             try:
                 codes.append(process.wait(timeout=SAFETY_S))
+                said += process.stderr.read()
             finally:
                 process.kill()
                 process.stderr.close()
     assert codes == [0, 0], "the scheduler was told to end, and the workers end with it"
+    assert f"the scheduler at {address} has ended, and these workers with it; start both again" in said
 
 
 @pytest.mark.parametrize("command", ["scheduler", "worker"])
