@@ -11,6 +11,7 @@ from antennaopt.cli.options import (
     asked_cache,
     backend_option,
     cache_options,
+    check_folder,
     check_writable,
     cluster_options,
     json_option,
@@ -75,6 +76,7 @@ def tolerance(
 
     check_writable(json_file, inputs=[run])
     check_run_folder(run)
+    check_folder(run)
     given = {"tls": None if tls is None else str(Path(tls).expanduser().absolute()), "workers": workers}
     cluster = {key: value for key, value in given.items() if value is not None}
     remote = scheduler is not None

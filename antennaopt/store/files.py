@@ -27,14 +27,16 @@ TEMPORARY_PREFIX = ".tmp-"
 LAST_WRITE_S = 30.0
 """That a process which writes for a driver may go on after the driver's end: it ends with the write under way."""
 
+ANOTHER = "use another folder: --out of a new run, a copy of this one"
+AGAIN = "free some space, then `antennaopt resume` the run or repeat the command"
 ADVICE = {
-    errno.ENOSPC: "the disk is full; free some space",
-    errno.EDQUOT: "the disk quota is used up; free some space",
-    errno.EACCES: "permission denied; choose another folder with --out or change its permissions",
-    errno.EPERM: "permission denied; choose another folder with --out or change its permissions",
-    errno.EROFS: "the file system is read-only; choose another folder with --out",
-    errno.ENOTDIR: "a part of this path is a file, not a folder; choose another folder with --out",
-    errno.EEXIST: "there is a file where a folder is needed; choose another folder with --out",
+    errno.ENOSPC: f"the disk is full; {AGAIN}",
+    errno.EDQUOT: f"the disk quota is used up; {AGAIN}",
+    errno.EACCES: f"permission denied; change its permissions or {ANOTHER}",
+    errno.EPERM: f"permission denied; change its permissions or {ANOTHER}",
+    errno.EROFS: f"the file system is read-only; {ANOTHER}",
+    errno.ENOTDIR: f"a part of this path is a file, not a folder; {ANOTHER}",
+    errno.EEXIST: f"there is a file where a folder is needed; {ANOTHER}",
 }
 
 

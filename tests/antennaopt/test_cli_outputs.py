@@ -1,5 +1,6 @@
 """An output that would overwrite another one, or what the command reads, is refused before anything is done."""
 
+import errno
 import os
 import shutil
 
@@ -7,7 +8,7 @@ import pytest
 from config_files import LENS, WAVEGUIDE, replaced
 
 from antennaopt.errors import StorageError
-from antennaopt.store.files import write_text
+from antennaopt.store.files import storing, write_text
 
 
 @pytest.fixture
@@ -133,3 +134,27 @@ def test_nothing_written_in_one_step_replaces_a_fifo(tmp_path):
     with pytest.raises(StorageError, match="not a regular file"):
         write_text(tmp_path / "pipe", "text")
     assert (tmp_path / "pipe").is_fifo() and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_run_folder_that_cannot_be_written_is_refused_before_samples_are_solved(call, files, monkeypatch):
+    def refuse(**_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("antennaopt.cli.options.tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr("antennaopt.run.tolerance.tolerance", lambda *_, **__: pytest.fail("it begins"))
+    code, out, err = call("tolerance", "RUN", "--samples", "2")
+    assert (code, out) == (6, "")
+    assert "nothing can be written in" in err and "Read-only file system" in err
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EROFS, "the file system is read-only; use another folder: --out of a new run, a copy of this one"),
+        (errno.ENOSPC, "the disk is full; free some space, then `antennaopt resume` the run or repeat the command"),
+    ],
+)
+def test_the_advice_holds_for_every_command(tmp_path, number, says):
+    """`resume` and `tolerance` have no other folder to give."""
+    with pytest.raises(StorageError, match=says), storing(tmp_path / "checkpoint.json"):
+        raise OSError(number, os.strerror(number))
