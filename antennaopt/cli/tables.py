@@ -138,7 +138,9 @@ def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
     """
     if any(one.front for one in summaries.values()):
         return _fronts_of_seeds(summaries, seeds)
-    rows = [["seed", "fitness", "goals met", "antennas", "seconds", "best antenna", "certificate"]]
+    sampled = any(one.yields for one in summaries.values())
+    yields = ["yield"] if sampled else []
+    rows = [["seed", "fitness", "goals met", *yields, "antennas", "seconds", "best antenna", "certificate"]]
     for seed, one in summaries.items():
         best, goals = one.best, [goal for goal in one.findings.goals if not goal.aim] if one.findings else ()
         rows.append(
@@ -146,6 +148,7 @@ def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
                 str(seed),
                 f"{best.fitness:.4g}" if best else "none",
                 f"{sum(goal.met for goal in goals)} of {len(goals)}" if goals else "-",
+                *([_yield_of_best(one)] if sampled else []),
                 str(one.evaluations),
                 f"{one.wall_seconds:.1f}",
                 best.individual if best else "-",
@@ -153,7 +156,14 @@ def seeds_lines(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:
             ]
         )
     ranked = sorted((one.best.fitness, seed) for seed, one in summaries.items() if one.best)
-    return ["", aligned(rows, left=(5, 6)), *_spread_lines("fitness", ranked, summaries, seeds)]
+    left = tuple(len(yields) + at for at in (5, 6))
+    return ["", aligned(rows, left=left), *_spread_lines("fitness", ranked, summaries, seeds)]
+
+
+def _yield_of_best(summary: RunSummary) -> str:
+    """Return the yield of a run's best antenna by fresh samples, with its interval."""
+    found = [one["yield"] for one in summary.yields if summary.best and one["individual"] == summary.best.individual]
+    return str(found[0]["text"]) if found else "-"
 
 
 def _fronts_of_seeds(summaries: Mapping[int, RunSummary], seeds: int) -> list[str]:

@@ -278,7 +278,7 @@ class Search(ABC):
         if stop.fitness is not None and best is not None and best.fitness <= stop.fitness:
             return f"fitness {best.fitness:.4g} reached the target {stop.fitness:.4g}"
         if self.generation >= generations:
-            return f"all {generations} generations done"
+            return f"all {generations} generations done" if generations > 1 else "its one generation is done"
         if stop.evaluations is not None and self.evaluations >= stop.evaluations:
             return f"{self.evaluations} evaluations done"
         if stop.stagnation is not None and self.stagnation >= stop.stagnation:

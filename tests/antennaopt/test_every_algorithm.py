@@ -77,6 +77,12 @@ def carried(algorithm, changes):
     return carry_on(search(algorithm, **dict(changes)), random.Random(1), states), states
 
 
+def test_a_search_of_one_generation_says_so_in_words():
+    one = carry_on(search("ga", generations=1), random.Random(1))
+    one.close()
+    assert one.stopped() == "its one generation is done"
+
+
 @pytest.mark.parametrize(("algorithm", "changes"), KINDS)
 def test_it_keeps_its_budget_and_ranks(algorithm, changes):
     one = carry_on(search(algorithm, **changes), random.Random(1))

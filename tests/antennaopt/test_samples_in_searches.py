@@ -3,6 +3,7 @@
 The bowl of `cheap_lens` has 30 dBi at radii of 12, 13, 14, 15 mm, and 1/20 dB less a square millimetre of deviation.
 """
 
+import dataclasses
 import json
 import shutil
 import sys
@@ -17,7 +18,7 @@ import bits
 import cheap_lens
 
 import antennaopt as ao
-from antennaopt.cli.tables import antennas_line, outcome_lines
+from antennaopt.cli.tables import antennas_line, outcome_lines, seeds_lines
 from antennaopt.errors import Interrupted
 from antennaopt.experiment import Experiment
 from antennaopt.report.tolerance import yields_of
@@ -237,6 +238,16 @@ def test_samples_that_a_resume_adds_after_the_search(tmp_path):
     summary = resume(folder, evaluate=cheap_lens.bowl, farm=cheap_lens.serial, report=False)
     assert [one["samples"] for one in summary.yields] == [30] * 3
     assert len(ao.open_run(folder).yields) == 3
+
+
+def test_several_seeds_have_the_yields_of_their_best(whole):
+    """The table had the goals that the design itself meets, alone."""
+    (best,) = [one for one in whole.yields if one["individual"] == whole.best.individual]
+    bare = dataclasses.replace(whole, yields=[])
+    head, _, *lines = seeds_lines({3: whole, 4: bare}, 2)[1].splitlines()
+    assert " yield " in head
+    assert best["yield"]["text"] in lines[0] and " %" not in lines[1]
+    assert "yield" not in "\n".join(seeds_lines({3: bare}, 1))
 
 
 def test_the_account_of_a_run_counts_samples(whole):
