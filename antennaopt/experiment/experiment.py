@@ -354,6 +354,7 @@ TYPES = {
     "float_type": "must be a number, without quotes",
     "string_type": "must be text in quotes",
     "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false, without quotes",
     "tuple_type": "must be a list in [ ]",
     "list_type": "must be a list in [ ]",
     "finite_number": "must be a finite number",

@@ -318,6 +318,7 @@ def test_no_kubernetes_is_one_line(settings, certificates, monkeypatch, capfd):
     ("table", "changes", "says"),
     [
         (SLURM, ["cluster.workers=auto"], "does not say how many"),
+        (SLURM, ["cluster.dashboard=maybe"], 'cluster.dashboard = "maybe" must be true or false, without quotes'),
         (SLURM, ["cluster.workers_least=9"], "is more than cluster.workers"),
         (SLURM, ["cluster.kind=kubernetes"], "cluster.kubernetes is missing"),
         (SLURM, ["cluster.kind=local"], "cluster.workers_least = 2 does not go with"),
