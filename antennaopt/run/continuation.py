@@ -9,7 +9,6 @@ to the other.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,6 +44,9 @@ DECIDING = (
 BUDGET = ("evolution.generations", "evolution.stop", "tolerance.final_samples")
 MOST_SHOWN = 8
 
+RESUMED_WITH = "resumed_with"
+"""Entry of `resolved.json`: the changes of sessions after the first, and the digest of the file that they change."""
+
 
 def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> Experiment:
     """Return the experiment of a run, with changes to its budget or cluster taken over.
@@ -69,8 +71,24 @@ def experiment_to_resume(folder: RunFolder, overrides: Sequence[str] = ()) -> Ex
         )
     if experiment is not original:
         experiment = experiment.changed(name=original.name)
-        folder.write_text("resolved.json", json.dumps(experiment.resolved(), indent=2, sort_keys=True) + "\n")
+        changes = [one for one in _resumed(folder) if one not in overrides]
+        kept = {"source_sha256": digest(folder.source), "overrides": [*changes, *overrides]}
+        text = json.dumps(experiment.resolved() | {RESUMED_WITH: kept}, indent=2, sort_keys=True)
+        folder.write_text("resolved.json", text + "\n")
     return experiment
+
+
+def _resumed(folder: RunFolder) -> tuple[str, ...]:
+    """Return the changes that earlier sessions were resumed with, none where the file was edited since."""
+    kept = folder.resolved.get(RESUMED_WITH)
+    if not isinstance(kept, dict) or kept.get("source_sha256") != digest(folder.source):
+        return ()
+    return tuple(one for one in kept.get("overrides") or () if isinstance(one, str))
+
+
+def _overrides(folder: RunFolder) -> tuple[str, ...]:
+    """Return the changes to its file that a run has by now, `a.b=v`."""
+    return (*folder.manifest.get("overrides", ()), *_resumed(folder))
 
 
 def experiment_of(folder: RunFolder) -> Experiment:
@@ -180,11 +198,10 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Experimen
     """
     from antennaopt.experiment import load_experiment
 
-    digest = hashlib.sha256(folder.source.encode()).hexdigest()
-    edited = digest != folder.manifest.get("source_sha256")
+    edited = digest(folder.source) != folder.manifest.get("source_sha256")
     if not edited and not overrides:
         return None
-    file, before = folder.path / "experiment.toml", tuple(folder.manifest.get("overrides", ()))
+    file, before = folder.path / "experiment.toml", _overrides(folder)
     readable = _can_be_read(file, before)
     try:  # a file that was not edited and is refused is of a version that ignored settings without effect
         return load_experiment(file, (*before, *overrides), of_a_run=not edited and not readable)
@@ -296,7 +313,7 @@ def fork_of(path: Path | str, overrides: Sequence[str] = ()) -> Fork:
     return Fork(
         experiment=experiment,
         source=folder.source,
-        overrides=(*folder.manifest.get("overrides", ()), *overrides),
+        overrides=(*_overrides(folder), *overrides),
         ancestry=ancestry,
         backend=str(folder.manifest.get("backend", "cpu")),
         root=folder.path.resolve().parent.parent,

@@ -197,6 +197,26 @@ def test_a_file_that_cannot_be_read_any_more_is_not_the_fault_of_a_change(call, 
         assert "cannot be read any more" in err
 
 
+def test_changes_of_earlier_sessions_stay_until_the_file_is_edited(call, old):
+    """A second change read the file as the run began with it: a budget that was raised fell back, and all was done."""
+
+    def planned(*arguments, folder=old):
+        code, _, err = call("resume", folder, *arguments)
+        assert code == 0, err
+        return json.loads((old / "resolved.json").read_text())["evolution"]["generations"]
+
+    assert planned("--set", "evolution.generations=3") == 3
+    assert planned("--set", "evolution.stop.stagnation=50") == 3
+    assert len(RunFolder.open(old).generations()) == 3
+    child, err = forked(call, old, "--set", "seed=5")
+    assert "it differs in seed: 3 -> 5\n" in err
+    assert "evolution.generations=3" in json.loads((child / "manifest.json").read_text())["overrides"]
+    file = old / "experiment.toml"
+    file.write_text(file.read_text().replace("generations = 2", "generations = 4"))
+    assert planned() == 4
+    assert planned("--set", "evolution.stop.stagnation=60") == 4
+
+
 def test_a_run_of_an_earlier_version_with_a_setting_without_effect_goes_on(call, old):
     """Its file is refused today, and nobody has edited it; new settings are refused as in any run."""
     text = (old / "experiment.toml").read_text() + "[evolution.stop]\nfitness = -0.5\n"
