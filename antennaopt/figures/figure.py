@@ -102,9 +102,10 @@ class Figure:
         if self.kind.in_space is None:
             known = ", ".join(name for name, one in KINDS.items() if one.in_space is not None)
             return f"is of bodies of revolution; of figures with options antennas in space have {known}"
-        ones = np.ones((1, 1, 4), complex)
+        frequencies = self.settings.get("frequencies") or (1e9,)
+        ones = np.ones((1, len(frequencies), 4), complex)
         try:
-            self.kind.in_space(SolvedInSpace(frequencies=(1e9,), cuts=Circles(e=ones, h=ones)), self.settings)
+            self.kind.in_space(SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones)), self.settings)
         except ConfigError as problem:
             return f"cannot be computed of antennas in space: {problem}"
         return None

@@ -42,6 +42,7 @@ def solved(tmp_path_factory):
     options = [one for name, file in files.items() for one in (f"--{name}", str(folder / file))]
     options += ["--figure", "beamwidth_deg, plane=e", "--figure", "beam_symmetry_db, theta=40 deg"]
     options += ["--figure", "phase_centre_mm, theta=60 deg", "--figure", "phase_centre_spread_mm, theta=60 deg"]
+    options += ["--figure", f'phase_centre_spread_mm, theta=60 deg, frequencies={json.dumps(BAND[1:])}, name="upper"']
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
         assert cli.main(["simulate", str(folder / "patch.toml"), *options]) == 0
     return json.loads((folder / "p.json").read_text()), out.getvalue(), folder
@@ -68,6 +69,7 @@ def test_a_patch_radiates_as_patches_do(solved, measured):
     centres = [one["phase_centre_mm_60deg"] for one in data["results"]]
     assert all(0.0 < one < 3.2 for one in centres)  # near the patch, 1.6 mm above its ground
     assert middle["phase_centre_spread_mm_60deg"] == pytest.approx(max(centres) - min(centres), abs=1e-3)
+    assert middle["upper"] == pytest.approx(abs(centres[2] - centres[1]), abs=1e-3)
     for name in ("power_balance", "contour_balance"):
         worst = max(abs(one[name] - 1.0) for one in data["results"])
         measured(f"{name} of a patch, distance from 1", worst, at_most=0.01)
