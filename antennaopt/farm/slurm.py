@@ -104,8 +104,8 @@ class SlurmWorkers(QueuedWorkers):
         if self._barren >= MOST_BARREN:
             raise ClusterError(
                 f"{self._barren} jobs of SLURM in a row ended without bringing a worker; their logs say why: "
-                "slurm-NUMBER.out in this folder, unless log-directory of dask-jobqueue names another. What was solved "
-                "is saved: resume"
+                "slurm-NUMBER.out in this folder, unless log-directory of dask-jobqueue names another. Then start or "
+                "resume the run"
             )
         done, self._replaced = self._replaced, []
         self._cluster.loop.add_callback(self._mend_in_loop)
