@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.quantities import duration
 from antennaopt.search.candidate import Candidate, Made, Result, Scored, counted, encode, require_finite
 from antennaopt.search.climb import Climb
 from antennaopt.search.objectives import Ranking
@@ -284,7 +285,7 @@ class Search(ABC):
         if stop.stagnation is not None and self.stagnation >= stop.stagnation:
             return f"no improvement for {self.stagnation} generations"
         if stop.wall_time is not None and wall_seconds >= stop.wall_time:
-            return f"wall time of {stop.wall_time:g} s used up"
+            return f"wall time of {duration(stop.wall_time)} used up"
         return None
 
     def first_generation(self) -> list[Made]:

@@ -186,6 +186,12 @@ def test_stop_by_wall_time():
     assert "wall time" in evolution.stopped(60.0)
 
 
+def test_a_wall_time_that_is_used_up_reads_as_in_the_file():
+    search = new_search(EvolutionSettings(population=4, stop=Stop(wall_time=28800.0)), GENES, 5)
+    step(search)
+    assert search.stopped(28800.0) == "wall time of 8 h 00 min used up", "not 28800 s"
+
+
 def test_ties_are_broken_by_id():
     evolution = new_search(EvolutionSettings(population=6, elites=2), GENES, 5)
     told = [result(one, 1.0) for one in evolution.ask()]
