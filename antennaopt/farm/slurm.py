@@ -17,6 +17,7 @@ from typing import Any
 
 import dask.config
 from distributed.core import Status
+from distributed.deploy.cluster import Cluster
 
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.farm.clusters import ClusterSettings
@@ -329,6 +330,10 @@ def _noting(cluster: Any) -> Any:
         def _new_worker_name(self, worker_number: int) -> str:
             """Give no name twice: the scheduler may still know the worker of a job that ended."""
             return f"{self._name}-{next(numbers)}"
+
+        def _update_worker_status(self, op: str, msg: Any) -> None:
+            """Leave the job of a worker that goes: Dask would cancel it later, also one that SLURM has queued again."""
+            Cluster._update_worker_status(self, op, msg)
 
         def note_workers(self, workers: Collection[str], now: float) -> bool:
             """Note which jobs have workers now, by the workers' names; return whether any has."""

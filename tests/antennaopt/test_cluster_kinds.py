@@ -1,5 +1,6 @@
 """SLURM and Kubernetes without either: the job's script and the resource that they would be handed."""
 
+import asyncio
 import os
 import shlex
 import signal
@@ -7,6 +8,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import dask.config
 import pytest
 import yaml
 from config_files import LENS
@@ -273,6 +275,21 @@ def test_where_the_queue_cannot_be_read_only_jobs_that_had_a_worker_have_ended(j
     assert within(jobs, jobs.note_workers, {f"{second}-3"}, 0.0)
     assert [job.name for job in within(jobs, jobs.forget_ended, list(jobs.workers.values()), None)] == [second]
     assert first in jobs.workers
+
+
+def test_a_job_that_slurm_queues_again_keeps_its_place(jobs, queue):
+    """After a node's end or a preemption. Dask cancelled it an hour after its worker went, and nothing replaced it."""
+    first = min(jobs.workers)
+
+    async def go():
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": "0s"}):
+            jobs.scheduler_info["workers"]["tcp://1"] = {"name": first}
+            jobs._update_worker_status("remove", "tcp://1")
+        await asyncio.sleep(0.01)  # what is due at once is done before
+
+    jobs.sync(go)
+    assert first in jobs.workers
+    assert not (queue / "cancelled").exists()
 
 
 def test_a_refused_job_is_handed_in_again(jobs, queue):
