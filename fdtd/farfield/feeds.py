@@ -10,6 +10,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from fdtd.farfield.cuts import Circles, Cuts, check_positive, interpolated, lege
 
 _OWN_NODES = 16
 _CORRECTIONS = 3
+_HALVES = ("e", 1), ("e", -1), ("h", 1), ("h", -1)  # of two circles: plane and side
 _RIDGE = 1e-12  # of the weights' sum: of what nothing is known, as in a plane without a field
 
 
@@ -138,18 +140,26 @@ def _turned_back(field: np.ndarray, angle: np.ndarray) -> tuple[np.ndarray, np.n
 
 def _first_turns(cuts: Cuts, end: np.ndarray) -> np.ndarray:
     """First value of k z, (...): from phase differences over the whole intervals inside the cone, at least over one."""
-    cosine, sine = np.cos(cuts.theta), np.sin(cuts.theta)
-    drop = np.diff(cosine)
-    inside = cuts.theta[1:] <= np.maximum(np.nan_to_num(end, nan=np.pi), cuts.theta[1])[..., None] * (1 + 1e-12)
+    drop = np.diff(np.cos(cuts.theta))
     above = below = 0.0
     for values in (cuts.e, cuts.h):
-        one, other = values[..., :-1], values[..., 1:]
-        real = np.real(other) * np.real(one) + np.imag(other) * np.imag(one)
-        imaginary = np.imag(other) * np.real(one) - np.real(other) * np.imag(one)
-        weight = np.where(inside, np.hypot(real, imaginary) * (sine[:-1] + sine[1:]), 0.0)
-        above = above + (weight * _half_of_double(real, imaginary) * drop).sum(axis=-1)
+        weight, step = _steps(values, cuts.theta, end[..., None])
+        above = above + (weight * step * drop).sum(axis=-1)
         below = below + (weight * drop**2).sum(axis=-1)
     return above / np.maximum(below, np.finfo(float).tiny)
+
+
+def _steps(values: np.ndarray, theta: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and phase differences, modulo half a turn, of neighbouring samples (..., T), (..., T - 1) each.
+
+    Weights are zero outside the cone, but for the first interval; `end`, its half angle in rad, broadcasts with them.
+    """
+    inside = theta[1:] <= np.maximum(np.nan_to_num(end, nan=np.pi), theta[1]) * (1 + 1e-12)
+    one, other, sine = values[..., :-1], values[..., 1:], np.sin(theta)
+    real = np.real(other) * np.real(one) + np.imag(other) * np.imag(one)
+    imaginary = np.imag(other) * np.real(one) - np.real(other) * np.imag(one)
+    weight = np.where(inside, np.hypot(real, imaginary) * (sine[:-1] + sine[1:]), 0.0)
+    return weight, _half_of_double(real, imaginary)
 
 
 def _fit(field: np.ndarray, angles: np.ndarray, measure: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -185,31 +195,38 @@ def _left(field: np.ndarray, angle: np.ndarray, measure: np.ndarray) -> np.ndarr
 
 def _turns_of_circles(cuts: Circles, theta: float) -> np.ndarray:
     """Return k z, (...), from the four halves of two circles: each side of the E and of the H plane."""
-    halves = [(plane, side) for plane in ("e", "h") for side in (1, -1)]
     right, left = cuts.cone(theta)
     angles, measure = right.theta, right.weights
-    parts = ((right if side > 0 else left).amplitude(cuts.component(plane)) for plane, side in halves)
+    samples = np.linspace(0.0, np.pi, cuts.e.shape[-1] // 2 + 1)
+    parts = ((right if side > 0 else left).amplitude(cuts.component(plane)) for plane, side in _HALVES)
     field = np.stack([*parts], axis=-2)
-    shape = len(halves), len(angles)
-    moves = np.zeros((3, *shape))  # of the phase, with k z, k x and k y: (3, halves, M)
-    moves[0] = np.cos(angles) - 1.0
-    for place, (plane, side) in enumerate(halves):
-        moves[1 if plane == "e" else 2, place] = side * np.sin(angles)
-    end = np.full(cuts.e.shape[:-1], theta)
-    sides = (Cuts(e=cuts.side("e", side), h=cuts.side("h", side)) for side in (1, -1))
-    turns = np.zeros((*end.shape, 3))
-    turns[..., 0] = np.mean([_first_turns(one, end) for one in sides], axis=0)
-    weight = squared(field) * (measure * np.sin(angles))
+    weight, step = _steps(np.stack([cuts.side(*half) for half in _HALVES], axis=-2), samples, np.array(theta))
+    turns = _fitted(np.diff(_moves(samples)), weight, step)
+    moves, weight = _moves(angles), squared(field) * (measure * np.sin(angles))
     total = np.maximum(weight.sum(axis=(-2, -1)), np.finfo(float).tiny)
     off = [one - ((weight * one).sum(axis=(-2, -1)) / total)[..., None, None] for one in moves]
-    spread = np.stack([[(weight * one * other).sum(axis=(-2, -1)) for one in off] for other in off])
-    spread = np.moveaxis(spread, (0, 1), (-2, -1)) + _RIDGE * total[..., None, None] * np.eye(len(moves))
     for _ in range(_CORRECTIONS):
         turned = sum(turns[..., k, None, None] * one for k, one in enumerate(moves))
-        phase = _left(field, np.asarray(turned), measure)
-        slope = np.stack([(weight * one * phase).sum(axis=(-2, -1)) for one in off], axis=-1)
-        turns = turns + np.linalg.solve(spread, slope[..., None])[..., 0]
+        turns = turns + _fitted(off, weight, _left(field, np.asarray(turned), measure))
     return turns[..., 0]
+
+
+def _moves(angles: np.ndarray) -> np.ndarray:
+    """Return the phases on each half circle of a source with k z, k x or k y of 1 rad, (3, halves, M)."""
+    moves = np.zeros((3, len(_HALVES), len(angles)))
+    moves[0] = np.cos(angles) - 1.0
+    for place, (plane, side) in enumerate(_HALVES):
+        moves[1 if plane == "e" else 2, place] = side * np.sin(angles)
+    return moves
+
+
+def _fitted(moves: Sequence[np.ndarray] | np.ndarray, weight: np.ndarray, phase: np.ndarray) -> np.ndarray:
+    """Return k z, k x and k y, (..., 3), whose phases fit given ones (..., halves, M) by least squares."""
+    spread = np.stack([[(weight * one * other).sum(axis=(-2, -1)) for one in moves] for other in moves])
+    total = np.maximum(weight.sum(axis=(-2, -1)), np.finfo(float).tiny)[..., None, None]
+    spread = np.moveaxis(spread, (0, 1), (-2, -1)) + _RIDGE * total * np.eye(len(moves))
+    slope = np.stack([(weight * one * phase).sum(axis=(-2, -1)) for one in moves], axis=-1)
+    return np.linalg.solve(spread, slope[..., None])[..., 0]
 
 
 def _half_of_double(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
