@@ -165,6 +165,8 @@ def override(data: dict[str, Any], text: str) -> None:
     Raises:
         ConfigurationError: Not such a text, or it leads through something that is no table.
     """
+    if any("\ud800" <= one <= "\udfff" for one in text):
+        raise ConfigurationError(f"--set {text!r} is not UTF-8; write it in letters of this terminal")
     path, sign, value = text.partition("=")
     keys = [_unquoted(key) for key in _KEY.findall(f"{path}.")[:-1]]
     if not sign or not all(keys):

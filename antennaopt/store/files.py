@@ -356,6 +356,18 @@ def take_over(run: Path) -> FolderLock:
     return lock
 
 
+def require_utf8(path: Path | str) -> None:
+    """Refuse a path whose bytes are not UTF-8, as of an old disk: PyArrow opens no files there.
+
+    Raises:
+        ConfigurationError: It is one.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError(f"{path} is a name that is not UTF-8; rename it or choose another folder") from None
+
+
 def check_run_folder(path: Path) -> None:
     """Make sure that a path is a run folder at all, and that nothing in it leads elsewhere.
 
@@ -363,6 +375,7 @@ def check_run_folder(path: Path) -> None:
         ConfigurationError: It is not.
         ResumeRefusedError: A link of it leads out, or something in it is neither a file nor a folder.
     """
+    require_utf8(path)
     refuse_strangers(path)
     if not (path / "manifest.json").is_file():
         what = "is not a run folder (manifest.json is missing)" if path.exists() else "does not exist"

@@ -158,3 +158,19 @@ def test_the_advice_holds_for_every_command(tmp_path, number, says):
     """`resume` and `tolerance` have no other folder to give."""
     with pytest.raises(StorageError, match=says), storing(tmp_path / "checkpoint.json"):
         raise OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("run lens.toml --out l\udcf6t", r"l\udcf6t/lens is a name that is not UTF-8; rename it or choose another"),
+        ("status l\udcf6t", r"l\udcf6t is a name that is not UTF-8"),
+        ("validate lens.toml --set title=l\udcf6t", "is not UTF-8"),
+    ],
+)
+def test_names_that_are_not_utf8_are_refused_before_anything_is_solved(call, files, command, says):
+    """Bytes of Latin-1: PyArrow opens no such path, and a title of them ended in a traceback."""
+    shutil.copytree(files / "RUN", files / "l\udcf6t")
+    code, out, err = call(*command.split())
+    assert (code, out) == (2, "")
+    assert says in err
