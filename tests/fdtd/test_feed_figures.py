@@ -49,7 +49,7 @@ def round_about(place: tuple[float, float, float]) -> Circles:
 @pytest.mark.parametrize("theta", [0.2, np.deg2rad(40.3), 1.5])
 @pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (0.0, 0.0, 0.013), (1.3e-3, -0.9e-3, -4e-3), (6e-3, -4e-3, 5e-3)])
 def test_source_beside_the_axis(place: tuple[float, float, float], theta: float) -> None:
-    """With x and y fitted too, z is exact of a source 0.7 wavelengths off the axis; z alone would be millimetres off."""
+    """With x and y fitted, z is exact of a source 0.7 wavelengths off the axis; z alone would be millimetres off."""
     assert phase_centre(round_about(place), np.array(K), theta) == pytest.approx(place[2], abs=1e-11)
 
 
