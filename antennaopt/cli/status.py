@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import sys
 import time
 from collections import Counter
@@ -16,7 +15,7 @@ import click
 
 from antennaopt.cli.options import check_writable, json_option, quiet_option, warn, write_json
 from antennaopt.quantities import duration
-from antennaopt.store.files import check_run_folder, events_in, log_of, read_events
+from antennaopt.store.files import check_run_folder, events_in, hypervolumes, log_of, read_events
 from antennaopt.terminal import drawn, one_line
 from antennaopt.timeline import Timeline
 
@@ -108,6 +107,7 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
     best = best if best in scores else first  # the file of the crowned one may be damaged
     stepping = stepping_of(folder)
     findings = findings_of(folder, best) if best is not None else None
+    volumes = hypervolumes(read_events(path))
     state = {
         "run": str(folder.path),
         "state": state_word(folder.path),
@@ -120,18 +120,11 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
         "cell_steps_per_s": stepping.cell_steps_per_s if stepping else None,
         "best": best,
         "best_fitness": scores.get(best) if best is not None else None,
-        "hypervolume": _hypervolume(path),
+        "hypervolume": volumes[max(volumes)] if volumes else None,
         "damaged": damage_lines(folder),
         **(findings.to_dict() if findings else {}),
     }
     return state, findings
-
-
-def _hypervolume(path: Path) -> float | None:
-    """Return the hypervolume of the last generation that the log has, None of a search for no front."""
-    events = [event for event in read_events(path) if event.get("event") == "generation"]
-    found = events[-1].get("hypervolume") if events else None
-    return float(found) if isinstance(found, int | float) and math.isfinite(found) else None
 
 
 def state_word(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +106,6 @@ def _draw_fitness(axes: Axes, ok: Frame, first_best: Row | None) -> None:
     margin = 0.05 * max(top - bottom, 1e-3)
     axes.set_ylim(bottom - margin, top + margin)
     _number_generations(axes, generations)
-
-
-def hypervolumes(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:
-    """Return the hypervolume of the front after each generation, from the lines of `logs/run.jsonl`."""
-    return {
-        event["generation"]: float(event["hypervolume"])
-        for event in events
-        if event.get("event") == "generation"
-        and type(event.get("generation")) is int
-        and isinstance(event.get("hypervolume"), int | float)
-        and math.isfinite(event["hypervolume"])
-    }
 
 
 def hypervolume_figure(volumes: Mapping[int, float]) -> Figure:

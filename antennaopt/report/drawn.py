@@ -18,13 +18,13 @@ from antennaopt.report.convergence import (
     convergence_figure,
     gene_figure,
     hypervolume_figure,
-    hypervolumes,
     shortfall_figure,
 )
 from antennaopt.report.explorer import explorer_data
 from antennaopt.report.patterns import Reflection, has_relative_goals, matching_figure, middle_cut, pattern_figure
 from antennaopt.report.record import Row, RunRecord
 from antennaopt.report.simulation import field_map_figure, in_decibels
+from antennaopt.store.files import hypervolumes
 
 MOST_GENES = 24
 

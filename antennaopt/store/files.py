@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import math
 import os
 import shutil
 import socket
@@ -137,6 +138,18 @@ def read_events(run: Path) -> list[Mapping[str, Any]]:
     """Return the events of a run folder's log, none where there is no log; see `events_in`."""
     path = log_of(run)
     return events_in(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else []
+
+
+def hypervolumes(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:
+    """Return the hypervolume of the front after each generation, from the lines of `logs/run.jsonl`."""
+    return {
+        event["generation"]: float(event["hypervolume"])
+        for event in events
+        if event.get("event") == "generation"
+        and type(event.get("generation")) is int
+        and isinstance(event.get("hypervolume"), int | float)
+        and math.isfinite(event["hypervolume"])
+    }
 
 
 def sync_folder(folder: Path) -> None:

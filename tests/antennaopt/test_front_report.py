@@ -13,11 +13,12 @@ from test_constraints import LARGEST
 
 import antennaopt as ao
 from antennaopt.cli.entry import main
-from antennaopt.report.convergence import hypervolume_figure, hypervolumes
+from antennaopt.report.convergence import hypervolume_figure
 from antennaopt.report.page import report_text
 from antennaopt.report.record import read_run
 from antennaopt.report.summary import headline
 from antennaopt.report.trade_offs import extremes, extremes_table
+from antennaopt.store.files import hypervolumes
 
 
 @pytest.fixture(scope="module")
