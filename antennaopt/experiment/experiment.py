@@ -363,21 +363,26 @@ LATE = {"missing": 1, "default_factory_not_called": 2}
 """Faults that often follow from another one (a misspelt key is unknown, and the right one is missing)."""
 
 
-def first_fault(error: ValidationError) -> str:
-    """Return the fault to correct first, as field, value, what is allowed, what to do."""
+def first_fault(error: ValidationError, *, whole: str = "the file") -> str:
+    """Return the fault to correct first, as field, value, what is allowed, what to do.
+
+    Args:
+        error: Of a table.
+        whole: What the table is called where the fault is of no field.
+    """
     fault: Mapping[str, Any] = min(error.errors(include_url=False), key=lambda one: LATE.get(one["type"], 0))
     path = fault["loc"]
     inner = fault.get("ctx", {}).get("error")
     if isinstance(inner, EntryError):
-        return _describe((*path, *inner.path), inner.value, inner.text)
+        return _describe((*path, *inner.path), inner.value, inner.text, whole)
     if fault["type"] == "missing":
-        return _describe(path, MISSING, _missing(path))
-    return _describe(path, fault["input"], _text(fault))
+        return _describe(path, MISSING, _missing(path), whole)
+    return _describe(path, fault["input"], _text(fault), whole)
 
 
-def _describe(path: tuple[str | int, ...], value: Any, text: str) -> str:
+def _describe(path: tuple[str | int, ...], value: Any, text: str, whole: str) -> str:
     """Write a fault: `path = value text`, or without the value where there is none."""
-    name = ".".join(str(key) for key in path) or "the file"
+    name = ".".join(str(key) for key in path) or whole
     if value is MISSING or isinstance(value, BaseModel):
         return f"{name} {text}"
     return f"{name} = {written(value)} {text}"

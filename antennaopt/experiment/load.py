@@ -271,7 +271,7 @@ def figure_asked(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure
     try:
         goal = _GOAL.validate_python({**table, **({} if bounded else {"at_most": 0.0})}, context={"si": False})
     except ValidationError as error:
-        raise ConfigurationError(f"figure {first_fault(error)}") from None
+        raise ConfigurationError(f"figure {first_fault(error, whole=str(table.get('metric')))}") from None
     return figure_of(goal.model_dump(), polarisation)
 
 

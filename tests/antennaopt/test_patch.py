@@ -194,6 +194,7 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
             "figure edge_taper_db_40deg: edge_taper_db is of bodies of revolution; of figures",
         ),
         (["--figure", "phase_centre_mm"], "theta is missing; give the largest angle from the axis"),
+        (["--figure", "phase_centre_mm, theta=0 deg"], "figure phase_centre_mm cannot be computed: theta = 0 to 0 deg"),
         (["--figure", "beam_symmetry_db"], "theta is missing; give the largest angle from the axis"),
     ],
 )
