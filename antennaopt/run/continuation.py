@@ -202,20 +202,20 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Experimen
     if not edited and not overrides:
         return None
     file, before = folder.path / "experiment.toml", _overrides(folder)
-    readable = _can_be_read(file, before)
-    try:  # a file that was not edited and is refused is of a version that ignored settings without effect
-        return load_experiment(file, (*before, *overrides), of_a_run=not edited and not readable)
+    of_a_run = not edited and not _can_be_read(file, before)  # an earlier version ignored settings without effect
+    try:
+        return load_experiment(file, (*before, *overrides), of_a_run=of_a_run)
     except ConfigurationError as error:
-        if overrides and readable:
+        if overrides and _can_be_read(file, before, of_a_run=of_a_run):
             raise
         raise ResumeRefusedError(f"the experiment was changed and cannot be read any more: {error}") from None
 
 
-def _can_be_read(file: Path, overrides: Sequence[str]) -> bool:
+def _can_be_read(file: Path, overrides: Sequence[str], *, of_a_run: bool = False) -> bool:
     from antennaopt.experiment import load_experiment
 
     try:
-        load_experiment(file, overrides)
+        load_experiment(file, overrides, of_a_run=of_a_run)
     except ConfigurationError:
         return False
     return True

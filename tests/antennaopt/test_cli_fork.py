@@ -218,13 +218,15 @@ def test_changes_of_earlier_sessions_stay_until_the_file_is_edited(call, old):
 
 
 def test_a_run_of_an_earlier_version_with_a_setting_without_effect_goes_on(call, old):
-    """Its file is refused today, and nobody has edited it; new settings are refused as in any run."""
+    """Its file, not edited, would be refused today. A wrong change is bad usage, and not a damaged folder."""
     text = (old / "experiment.toml").read_text() + "[evolution.stop]\nfitness = -0.5\n"
     manifest = json.loads((old / "manifest.json").read_text())
     (old / "experiment.toml").write_text(text)
     (old / "manifest.json").write_text(
         json.dumps({**manifest, "source_sha256": hashlib.sha256(text.encode()).hexdigest()})
     )
+    code, _, err = call("resume", old, "--set", "evolution.population=1")
+    assert (code, err.count("\n")) == (2, 1) and "evolution.population" in err
     code, _, err = call("resume", old, "--set", "evolution.generations=3")
     assert code == 0, err
     forked(call, old, "--set", "evolution.generations=3")
