@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import middle_of
 from antennaopt.experiment.fields import unknown_key
-from antennaopt.settings import CELLS_PER_WAVELENGTH, CROSSOVERS, MUTATIONS, READ_BY
+from antennaopt.settings import CELLS_PER_WAVELENGTH, READ_BY, Crossover, Mutation
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -19,7 +19,7 @@ CELLS = ("cell", "cells_per_wavelength")
 FIDELITY_CELLS = ("cells", "cells_per_wavelength")
 """The same of `fidelity`."""
 
-KINDS = {"crossover": CROSSOVERS[0], "mutation": MUTATIONS[0]}
+KINDS = {"crossover": Crossover.kind, "mutation": Mutation.kind}
 """Kinds of operators where none is given."""
 
 DECISIVE = {"antenna", "objective", "objectives", "tolerance", "fidelity", "evolution"}
