@@ -39,13 +39,15 @@ def with_changes(experiment: Experiment, changes: Mapping[str, Any]) -> dict[str
     fields = type(experiment).model_fields
     names = {field.alias or name: name for name, field in fields.items()}
     data = experiment.resolved()
+    if experiment.evolution.mutation.probability == experiment.mutation_by_default:
+        del data["evolution"]["mutation"]["probability"]
     for given, change in changes.items():
         if given not in fields and given not in names:
             raise ConfigurationError(f"{given} {unknown_key(given, list(names))}")
         name = names.get(given, given)
         old = data.get(name)
         if isinstance(change, Mapping) and isinstance(old, Mapping):
-            old = _as_in_a_file(experiment) if name == "evolution" else old
+            old = _as_in_a_file(old) if name == "evolution" else old
             data[name] = {**(_freed(experiment, change) if name == "solver" else old), **_merged(old, change, name)}
         else:
             data[name] = change
@@ -68,14 +70,12 @@ def of_the_old_kind(table: Mapping[str, Any], name: str, kind: Any) -> list[str]
     return [key for key in table if READ_BY[name].get(key, kind) == old != kind]
 
 
-def _as_in_a_file(experiment: Experiment) -> dict[str, Any]:
-    """Return [evolution] without entries of its operators that their kinds do not read, or that are by default."""
-    table = experiment.resolved()["evolution"]
+def _as_in_a_file(evolution: Mapping[str, Any]) -> dict[str, Any]:
+    """Return [evolution] without entries of its operators that their kinds do not read."""
+    table = dict(evolution)
     for name, readers in READ_BY.items():
         kind = table[name]["kind"]
         table[name] = {key: one for key, one in table[name].items() if readers.get(key, kind) == kind}
-    if experiment.evolution.mutation.probability == experiment.mutation_by_default:
-        del table["mutation"]["probability"]
     return table
 
 

@@ -65,6 +65,9 @@ def test_a_mutation_by_default_is_that_of_the_new_algorithm(tmp_path):
     assert of_a_change == of_a_file
     assert of_a_change.evolution.mutation.probability == 1 / len(of_a_file.genes)
     assert of_a_change.changed(evolution={"algorithm": "ga"}).evolution.mutation.probability == 0.2
+    without_start = of_a_change.changed(evolution={"start": []})
+    fewer = without_start.changed(antenna={"lens": {"radii": [0.012, 0.012, {"min": 0.01, "max": 0.02}]}})
+    assert fewer.evolution.mutation.probability == 1.0
 
 
 def test_runs_of_earlier_versions_with_settings_without_effect_can_be_changed(tmp_path):
