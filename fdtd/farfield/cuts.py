@@ -291,16 +291,17 @@ def window(samples: int, low: float, high: float) -> Points:
 @lru_cache(maxsize=32)
 def _arc(samples: int, low: float, high: float, side: int) -> Points:
     """Return the angles of `window` on one side of the axis, for `Circles` of N samples."""
-    theta = window(samples // 2 + 1, low, high).theta
-    matrix = np.ascontiguousarray(_round(samples, side * theta).T)
-    matrix.setflags(write=False)
-    return Points(theta=theta, weights=np.empty(0), matrix=matrix)
+    return _on_a_side(window(samples // 2 + 1, low, high), samples, side)
 
 
 @lru_cache(maxsize=32)
 def _arc_quadrature(samples: int, high: float, side: int) -> Points:
     """Return the angles and weights of `quadrature` on one side of the axis, for `Circles` of N samples."""
-    at = quadrature(samples // 2 + 1, high)
+    return _on_a_side(quadrature(samples // 2 + 1, high), samples, side)
+
+
+def _on_a_side(at: Points, samples: int, side: int) -> Points:
+    """Return the same angles and weights on one side of the axis, for `Circles` of N samples."""
     matrix = np.ascontiguousarray(_round(samples, side * at.theta).T)
     matrix.setflags(write=False)
     return Points(theta=at.theta, weights=at.weights, matrix=matrix)
