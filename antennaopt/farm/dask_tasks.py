@@ -49,12 +49,12 @@ class InFlightBatch:
         submitted: `time.monotonic()` when it was sent.
         started: `time.monotonic()` when a worker began, or None.
         ended: `time.monotonic()` when Dask reported that its worker is gone, or None.
-        worker: Address of the worker that began it, or None.
+        worker: Address of the worker that began it or that ended with it, or None.
         excused: Seconds for which the driver was away since then. They put off its deadline, not the worker's watchdog.
         expired: It took too long, and its worker was killed for that.
         given_up: It was returned as a failure; what comes of it now is late.
         cause: How its worker ended, if it did.
-        in_company: Its worker had another batch in flight when it ended, which may be to blame.
+        in_company: Its worker had another batch when it ended, begun or waiting there, which may be to blame.
         stranded: `time.monotonic()` when no worker was first found to have it, or None.
     """
 
@@ -305,6 +305,7 @@ class InFlight:
             one = self.batches.get(token)
             if one is not None:
                 one.ended = time.monotonic()
+                one.worker = one.worker or getattr(problem.last_worker, "address", None)  # before any result is read
             self._done.put((token, None, problem, await self._exit_cause(problem.last_worker)))
         except BaseException as problem:
             self._done.put((token, None, problem, None))

@@ -13,9 +13,11 @@ from waiting import SAFETY_S, wait_until
 
 from antennaopt.farm import dask_pool as farm_module
 from antennaopt.farm import local as _cluster
+from antennaopt.farm.batches import Batch
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.dask_pool import DaskFarm
 from antennaopt.farm.farm import SerialFarm
+from antennaopt.farm.interface import Assignment
 
 
 def started(evaluate=farm_solvers.solve, *, dashboard=False, time_limit_s=120.0, **plan):
@@ -146,6 +148,22 @@ def test_one_that_kills_its_worker_once_is_solved_in_the_end(solving, tmp_path):
     plan = {"die_once_at": 3.0, "marker": str(tmp_path / "marker")}
     assert numbers(dict(solving.run([jobs(8)], plan=plan))) == quiet(8)
     assert (tmp_path / "marker").exists()
+
+
+def test_one_on_its_way_to_a_worker_that_a_crash_ends_is_not_blamed(solving):
+    """The scheduler may give a worker the batch of one that has just gone; which of the two ended it is not sure."""
+    pool = solving.pool
+    crash, other = (Batch(jobs=(job,)) for job in jobs(2))
+    address = next(iter(pool.workers()))
+    assignments = [Assignment(batch=one, address=address, limit_s=60.0) for one in (crash, other)]
+    pool.submit(assignments, {"die_at": 0.0, "sleep_s": 0.2})
+    results = []
+    wait_until(lambda: results.extend(pool.results(0.1)) or len(results) == 2)
+    assert {one.failure.kind for one in results} == {"lost"}
+    assert not any(one.failure.alone for one in results)
+    for one in results:
+        (again,) = one.batch.after_failure("lost", alone=one.failure.alone)
+        assert again.solo_failures == 0
 
 
 @pytest.mark.slow
