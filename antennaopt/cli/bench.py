@@ -1,4 +1,4 @@
-"""`antennaopt bench`: throughput and search quality, on this machine."""
+"""`antennaopt bench`: throughput and search quality on this machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFERENCE = {"shaped_lens": "reference_lens.toml", "patch": "reference_patch.tom
 
 
 @click.group(short_help="Measure kernels, evaluations and the search.", invoke_without_command=True)
-@click.option("--matrix", is_flag=True, help="Print which stencil, scheme and backend work together, and why not.")
+@click.option("--matrix", is_flag=True, help="Print which stencils, schemes and backends work together, with reasons.")
 @json_option
 @click.pass_context
 def bench(context: click.Context, matrix: bool, json_file: str | None) -> None:
@@ -63,23 +63,23 @@ bench.add_command(search)
 bench.add_command(sweep)
 
 
-@bench.command(short_help="Time whole evaluations, by stage.")
+@bench.command(short_help="Time the stages of whole evaluations.")
 @click.argument("file", metavar="[ANTENNA.toml]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--family",
     type=click.Choice(list(REFERENCE)),
     default="shaped_lens",
     show_default=True,
-    help="Family of the reference antenna, without a file; a patch takes 8,000 steps.",
+    help="Family of the reference antenna if there is no file; a patch takes 8,000 steps.",
 )
 @backend_option()
 @click.option(
     "--batch",
     type=click.IntRange(min=1),
-    help="Antennas solved together, by each process; default 4 on a core, two waves on a device.",
+    help="Antennas per batch of a process; default: 4 on a core, two waves on a device.",
 )
 @click.option(
-    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Timings, of which the median."
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Number of timings; the median counts."
 )
 @set_option
 @bench_options()
@@ -92,7 +92,7 @@ def evaluate(
     repeat: int,
     overrides: tuple[str, ...],
 ) -> None:
-    """Time whole evaluations, from design to figures of merit, by stage."""
+    """Time the stages of whole evaluations, from design to figures of merit."""
     name = chosen_backend(backend, quiet=out.quiet)
     from antennaopt.experiment import load_antenna
 
@@ -102,16 +102,16 @@ def evaluate(
     out.finish(bench_evaluate(experiment, backend=name, batch=batch, repeat=repeat))
 
 
-@bench.command(short_help="A whole study: where its wall time goes.")
+@bench.command(short_help="Split the wall time of a whole study.")
 @click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
 @backend_option()
 @set_option
 @bench_options()
 def study(out: Sink, file: Path | None, backend: str, overrides: tuple[str, ...]) -> None:
-    """Carry a study out on this machine, and split its wall time; the quickstart unless another is given.
+    """Run a study on this machine and split its wall time; the default is the quickstart.
 
-    Nothing is taken from the evaluation cache, and the run folder is removed. The driver's share of the search is
-    sampled every 5 ms; the workers note the stages of each batch. Generations from the second on count as the search.
+    The evaluation cache is not used, and the run folder is removed. The driver is sampled every 5 ms; the workers
+    record the stages of each batch. The search is counted from the second generation on.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`antennaopt bench farm`: which workers, streams and dispatch policy are best here, and what the farm itself costs."""
+"""`antennaopt bench farm`: the best workers, streams and dispatch policy of a machine, and the cost of the farm."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ QUIET = 0.1
 """Cores that may be busy with something else while figures still count."""
 
 
-@click.command(short_help="Best workers, streams and policy; cost of the farm.")
+@click.command(short_help="Find the best workers and policy; measure the farm.")
 @click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
 @backend_option()
 @click.option(
     "--workers",
     metavar="N",
     multiple=True,
-    help="2, or cuda=1,cpu=4; may be repeated.  [default: what is worth trying here]",
+    help="Workers, e.g. 2 or cuda=1,cpu=4; may be repeated.  [default: all useful combinations]",
 )
 @click.option(
     "--threads",
     type=click.IntRange(1, 16),
     metavar="N",
     multiple=True,
-    help="Batches that a worker takes at a time; may be repeated.",
+    help="Batches per worker at a time; may be repeated.",
 )
 @click.option(
-    "--policy", "policies", type=click.Choice(["greedy", "assignment"]), multiple=True, help="One of both only."
+    "--policy", "policies", type=click.Choice(["greedy", "assignment"]), multiple=True, help="Time this policy only."
 )
 @click.option(
     "--cells-per-wavelength",
@@ -54,14 +54,19 @@ QUIET = 0.1
     type=click.FloatRange(min=8.0),
     metavar="N",
     multiple=True,
-    help="Another size of the problem; may be repeated.",
+    help="Cells per wavelength, to vary the problem size; may be repeated.",
 )
-@click.option("--population", type=click.IntRange(min=2), metavar="N", help="Antennas a generation.")
-@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Generations of one timing.")
-@click.option("--simulate", metavar="S,S,...", help="Simulate sleeping workers with rates S in antennas/s.")
-@click.option("--null", "nothing", is_flag=True, help="Solve nothing: what breeding, sending and storing cost.")
+@click.option("--population", type=click.IntRange(min=2), metavar="N", help="Antennas per generation.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Generations per timing.")
+@click.option("--simulate", metavar="S,S,...", help="Simulate workers with rates S in antennas/s; they sleep.")
+@click.option("--null", "nothing", is_flag=True, help="Time breeding, sending and storing; solve nothing.")
 @click.option(
-    "--evaluations", type=click.IntRange(min=1000), default=50_000, show_default=True, metavar="N", help="Of --null."
+    "--evaluations",
+    type=click.IntRange(min=1000),
+    default=50_000,
+    show_default=True,
+    metavar="N",
+    help="Evaluations of --null.",
 )
 @set_option
 @bench_options(FIGURE)
@@ -80,21 +85,23 @@ def farm(
     evaluations: int,
     overrides: tuple[str, ...],
 ) -> None:
-    """Find the combination of workers that solves a generation fastest on this machine, and say what the farm costs.
+    """Find the workers and policy that solve a generation fastest on this machine, or measure the cost of the farm.
 
-    The same antennas, drawn within the experiment's ranges (the quickstart's), are solved with every combination: on
-    cores, processes x batches that each takes at a time; with CUDA devices, one to three batches at a time, at most two
-    of them stepped, alone and with cores next to them. Each with both policies: greedy (the next batch to a free
-    worker) and assignment (each worker is measured and gets what keeps it busy for a while). The best is printed as a
-    table for your experiment; of those that the spread does not tell apart, the simplest. STEPPING is the share of the
-    workers' time in which they stepped fields; the rest is rasterising, transforming and waiting.
+    Every combination solves the same antennas, drawn within the ranges of the experiment (default: the quickstart). On
+    cores, a combination is a number of processes and of batches per process. With CUDA devices, it is one to three
+    batches per device (at most two are stepped), with and without workers on cores. Each is timed with both policies:
+    greedy gives the next batch to a free worker; assignment measures each worker and gives it work for a target time.
+    The best is printed as a table for your experiment. If the spread does not separate several, the simplest is
+    printed. STEPPING is the share of the workers' time spent stepping fields; the rest is rasterising, transforming and
+    waiting.
 
-    --null times whole runs whose antennas are not solved: evaluations a second; seconds a generation that stepping does
-    not hide, of workers that sleep as if a device stepped; the driver's memory. OTHER CORES says how many cores were
-    busy with something else: figures count on a quiet machine only. Combinations and policies do not go with it. A
-    batch has 64 antennas, or as many as --set cluster.batch_size=N says: a study on devices has some 264.
+    --null times whole runs that solve no antenna. It reports evaluations per second, the driver's memory, and the
+    seconds per generation that stepping does not hide; for these, workers sleep as long as a device would step. OTHER
+    CORES is the number of cores busy with other programs; repeat the measurement if it is above 0.1. --null takes no
+    combinations or policies. A batch has 64 antennas, or N with --set cluster.batch_size=N; a study on devices has some
+    264.
 
-    --simulate compares the policies with workers of made-up speeds. Its rows say simulated: nothing is solved.
+    --simulate compares the policies for workers of given speeds. Nothing is solved; the rows are marked simulated.
 
     \b
     Examples:

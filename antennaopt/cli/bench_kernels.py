@@ -29,7 +29,7 @@ precision_option = click.option(
     "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True
 )
 repeat_option = click.option(
-    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Timings, of which the median."
+    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Number of timings; the median counts."
 )
 
 
@@ -43,17 +43,17 @@ repeat_option = click.option(
     help="On a device: bor, tmz, tez or jacobi5; may be repeated.  [default: all]",
 )
 @click.option(
-    "--scheme", "schemes", metavar="NAME", multiple=True, help="On a device: one of its schemes; may be repeated."
+    "--scheme", "schemes", metavar="NAME", multiple=True, help="On a device: scheme to time; may be repeated."
 )
-@click.option("--grid", "grids", metavar="NRxNZ", multiple=True, help="Cells, layers included; may be repeated.")
-@click.option("--steps", type=click.IntRange(min=1), help="Time steps of one timing.")
+@click.option("--grid", "grids", metavar="NRxNZ", multiple=True, help="Cells with absorbing layers; may be repeated.")
+@click.option("--steps", type=click.IntRange(min=1), help="Time steps per timing.")
 @click.option(
     "--batch",
     "batches",
     type=click.IntRange(min=1),
     metavar="N",
     multiple=True,
-    help="Problems solved together; may be repeated.",
+    help="Problems per batch; may be repeated.",
 )
 @precision_option
 @repeat_option
@@ -61,16 +61,16 @@ repeat_option = click.option(
     "--levels",
     type=click.IntRange(min=1),
     metavar="N",
-    help="On the CPU: time levels of skewed, up to --steps.  [default: 16]",
+    help="On the CPU: time levels of `skewed`, at most --steps.  [default: 16]",
 )
-@click.option("--no-ablations", is_flag=True, help="On a device: only whole kernels, none with parts left out.")
+@click.option("--no-ablations", is_flag=True, help="On a device: time whole kernels only.")
 @click.option(
     "--without",
     "left_out",
     metavar="PART,...",
     multiple=True,
-    help="On a device: leave out these parts (layers, radial, axial, record, media, coupling) in place of the usual "
-    "ones; may be repeated.",
+    help="On a device: parts to leave out (layers, radial, axial, record, media, coupling) in place of the default; "
+    "may be repeated.",
 )
 @bench_options(KERNELS)
 def kernels(
@@ -87,18 +87,19 @@ def kernels(
     no_ablations: bool,
     left_out: tuple[str, ...],
 ) -> None:
-    """Time the update kernels: cell-steps a second with absorbing layers, source, port and recording on.
+    """Time the update kernels in cell-steps per second, with absorbing layers, source, port and records.
 
-    On the CPU the axisymmetric lens on one core, 150 x 250 cells unless --grid says otherwise. On a CUDA device every
-    scheme of every stencil: populations of 264, 112 and 1 lenses of 256 x 320 cells, planar fields, five-point sums of
-    8192 x 8192; --stencil, --scheme, --grid and --batch choose other work. Each scheme is timed whole and with parts
-    left out (WITHOUT): absorbing layers, records, media, all three (the update only), and arithmetic too (memory only).
+    The CPU times an axisymmetric lens of 150 x 250 cells on one core; --grid sets another size. A CUDA device times
+    every scheme of every stencil: batches of 264, 112 and 1 lenses of 256 x 320 cells, planar fields, and five-point
+    sums of 8192 x 8192. --stencil, --scheme, --grid and --batch select other cases. Each scheme is timed whole and with
+    parts left out (column WITHOUT): absorbing layers, records, media, all three (update only), and also without
+    arithmetic (memory only).
 
-    A row has the median rate, SPREAD (half of the range over the median), the ratio to the faster form of one_step in
-    the same run, and the fraction of what the device could compute (ARITHMETIC: operations of the bare update) and move
-    (MEMORY: bytes that the scheme must move). A study steps slower than its kernel: `antennaopt status` has its rate.
-    Schemes that cannot step a stencil are named on stderr with the reason. --plot draws of each stencil the case with
-    the most cells.
+    Each row has the median rate and the ratio to the faster form of one_step in the same run. SPREAD is half of the
+    range over the median. ARITHMETIC is the operations of the bare update over the peak rate of the device. MEMORY is
+    the bytes that the scheme must move over the memory rate. A study steps more slowly than its
+    kernel; `antennaopt status` shows the rate of a study. Schemes that cannot step a stencil are listed on stderr with
+    the reason. --plot shows the case with the most cells of each stencil.
 
     \b
     Examples:
@@ -205,24 +206,31 @@ def grid_shape(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-@click.command(short_help="Throughput against problem size.")
+@click.command(short_help="Time problems of growing size.")
 @backend_option()
 @click.option(
     "--stencil",
     "stencils",
     metavar="NAME",
     multiple=True,
-    help="tmz, tez or bor, which are all by default; yee3d, heat7 or heat19; may be repeated.",
+    help="tmz, tez, bor (default: these three), yee3d, heat7 or heat19; may be repeated.",
 )
-@click.option("--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Side; may be repeated.")
 @click.option(
-    "--largest", type=click.IntRange(min=64), default=2048, show_default=True, metavar="N", help="Side, without --size."
+    "--size", "sizes", type=click.IntRange(min=64), metavar="N", multiple=True, help="Cells per side; may be repeated."
+)
+@click.option(
+    "--largest",
+    type=click.IntRange(min=64),
+    default=2048,
+    show_default=True,
+    metavar="N",
+    help="Largest side without --size.",
 )
 @click.option(
     "--layers",
     type=click.IntRange(min=2),
     metavar="N",
-    help="With --stencil yee3d, on one core: absorbing layers of N cells on all faces in place of metal.",
+    help="With --stencil yee3d on one core: absorbing layers of N cells on all faces, in place of metal.",
 )
 @precision_option
 @repeat_option
@@ -237,11 +245,11 @@ def sweep(
     precision: str,
     repeat: int,
 ) -> None:
-    """Time problems of growing size: million cells a second, planar TM_z and TE_z, and axisymmetric.
+    """Time problems of growing size, planar TM_z and TE_z and axisymmetric, in million cells per second.
 
-    On one core unless --backend says cuda; there every scheme that can step a problem of that size. In space a size is
-    the side of a cube: a closed cavity of Yee's lattice (yee3d) or the heat equation; up to 256 unless --size is given.
-    On a core seconds of cubes are those of the processor.
+    The default is one core. --backend cuda times every scheme that can step a problem of the size. In three dimensions
+    a size is the side of a cube, at most 256 without --size: a closed cavity on Yee's lattice (yee3d) or the heat
+    equation. Times of cubes on a core are processor time.
 
     \b
     Examples:
@@ -298,14 +306,14 @@ def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return aligned([header, *lines])
 
 
-@click.command(short_help="One large lattice in space on several CUDA devices.")
+@click.command(short_help="Time one large 3-D lattice on several CUDA devices.")
 @click.option(
     "--devices",
     "counts",
     type=click.IntRange(min=1),
     metavar="N",
     multiple=True,
-    help="Devices that share the lattice; may be repeated.  [default: all powers of two that are here]",
+    help="Devices that share the lattice; may be repeated.  [default: all available powers of two]",
 )
 @click.option(
     "--size",
@@ -315,21 +323,21 @@ def _sweep_table(rows: Sequence[Mapping[str, Any]]) -> str:
     multiple=True,
     default=(256, 512),
     show_default=True,
-    help="Cells along a side, layers included; may be repeated.",
+    help="Cells per side with absorbing layers; may be repeated.",
 )
-@click.option("--steps", type=click.IntRange(min=1), help="Time steps of one timing.")
+@click.option("--steps", type=click.IntRange(min=1), help="Time steps per timing.")
 @precision_option
 @repeat_option
 @bench_options()
 def devices(
     out: Sink, counts: tuple[int, ...], sizes: tuple[int, ...], steps: int | None, precision: str, repeat: int
 ) -> None:
-    """Time one cube of Yee's lattice on 1, 2, 4 CUDA devices of this machine: each steps a slab of its planes.
+    """Time a cube of Yee's lattice on 1, 2, 4 CUDA devices of this machine; each device steps a slab.
 
-    Absorbing layers of 10 cells are on all faces; a source, the sums of a port at every step, samples of the Huygens
-    box every 50 steps and looks at the energy every 200 are on. RATIO TO ONE DEVICE is over the faster of two forms on
-    one device: launch by launch as batches are stepped, and launched from graphs as on several. SAME BITS says whether
-    fields, sums, energy and samples equal those of the first form.
+    All faces have absorbing layers of 10 cells. A source is on, a port sums at every step, the Huygens box is sampled
+    every 50 steps and the energy every 200. One device is timed in two forms: launch by launch, as batches are stepped,
+    and from graphs, as several devices are. RATIO TO ONE DEVICE refers to the faster form. SAME BITS is yes if fields,
+    sums, energy and samples equal those of the first form.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ measured_option = click.option(
     "--measured",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="Time nothing: draw rows that --json wrote.",
+    help="Draw rows of an earlier --json; time nothing.",
 )
 
 Row = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""`antennaopt bench search`: algorithms against each other with the same budget."""
+"""`antennaopt bench search`: compare search algorithms at the same budget."""
 
 from __future__ import annotations
 
@@ -27,47 +27,58 @@ SUITE_ONLY = {name: f"--{name}" for name in ("evaluations", "store")} | {
 """Options that only go with `--problem`, by parameter."""
 
 
-@click.command(short_help="Algorithms against each other, with the same budget.")
+@click.command(short_help="Compare search algorithms at the same budget.")
 @click.argument("file", metavar="[EXPERIMENT.toml]", required=False, type=click.Path(path_type=Path))
-@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Searches of each algorithm.")
+@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Searches per algorithm.")
 @click.option(
     "--workers",
     "workers",
     type=click.IntRange(min=1),
     metavar="N",
     multiple=True,
-    help="The generational search against the steady state, with N workers on a clock of their own; may be repeated.",
+    help="Compare generations with the steady state for N workers on a simulated clock; may be repeated.",
 )
 @click.option(
     "--problem",
     "problems",
     metavar="NAME",
     multiple=True,
-    help="Search a frozen problem, all, or an experiment.toml, with several algorithms; may be repeated.",
+    help="Compare algorithms on a frozen problem, all, or an experiment.toml; may be repeated.",
 )
 @click.option(
     "--algorithm",
     "algorithms",
     metavar="NAME",
     multiple=True,
-    help="With --problem: may be repeated; ga_1/n is ga with that mutation probability.  [default: ga, cmaes, de, "
-    "surrogate, random]",
+    help="With --problem: algorithm to compare; may be repeated; ga_1/n is ga with that mutation probability.  "
+    "[default: ga, cmaes, de, surrogate, random]",
 )
-@click.option("--first-seed", type=click.IntRange(min=1), default=1, help="With --problem: of the seeds.  [default: 1]")
 @click.option(
-    "--evaluations", type=click.IntRange(min=32), metavar="N", help="With --problem: of each search; the problem's own."
+    "--first-seed", type=click.IntRange(min=1), default=1, help="With --problem: first of the seeds.  [default: 1]"
+)
+@click.option(
+    "--evaluations",
+    type=click.IntRange(min=32),
+    metavar="N",
+    help="With --problem: evaluations per search; default: the problem's.",
 )
 @click.option(
     "--store",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.jsonl",
-    help="With --problem: add each search to this file, and leave out those that it has.",
+    help="With --problem: add each search to this file; skip stored searches.",
 )
 @click.option(
-    "--time-limit", type=click.FloatRange(min=1.0), metavar="S", help="With --problem: send nothing after S seconds."
+    "--time-limit",
+    type=click.FloatRange(min=1.0),
+    metavar="S",
+    help="With --problem: send no more antennas after S seconds.",
 )
 @click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="With --workers or --problem: draw it (.png, .svg)."
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --workers or --problem: write a figure (.png, .svg).",
 )
 @backend_option()
 @scheduler_option
@@ -83,16 +94,16 @@ def search(
     overrides: tuple[str, ...],
     **suite: Any,
 ) -> None:
-    """Let the genetic algorithm compete with random search, with the same budget and over several seeds.
+    """Compare the genetic algorithm with random search, at the same budget, over several seeds.
 
-    With --workers it competes with the search without generations instead: how much of their time N workers
-    solve, and what is found. Every antenna is solved here, and takes as long as its steps on a clock of its own, so
-    that the figures are the same on every machine; sending and storing cost nothing on that clock.
+    --workers compares the genetic algorithm with the search without generations: the share of their time that N workers
+    solve, and the best antenna. All antennas are solved. Time is counted in their steps, and sending and storing take
+    no time, so the figures are the same on every machine.
 
-    With --problem several algorithms search frozen problems: dual_mode_horn (5 genes), quickstart (6), ka_band_lens
+    --problem compares several algorithms on frozen problems: dual_mode_horn (5 genes), quickstart (6), ka_band_lens
     (10), spline_horn (12), corrugated_horn (20, of which 5 are whole numbers and choices), shaped_lens (24). The table
     has the final fitness, COCO's expected running time (evaluations to three targets), and rank-sum tests against ga.
-    --store FILE keeps every search, so that the same command goes on where an earlier one ended.
+    --store FILE keeps every search; the same command then continues where an earlier one ended.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`antennaopt cache`: what the evaluation cache holds; prune it."""
+"""`antennaopt cache`: show or prune the evaluation cache."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from antennaopt.cli.options import check_writable, json_option, quiet_option, wr
 from antennaopt.errors import ConfigurationError, StorageError
 
 
-@click.command(short_help="Say what the evaluation cache holds; prune it.")
-@click.option("--prune", is_flag=True, help="Remove entries: those of --older-than, the oldest beyond --max-size.")
-@click.option("--older-than", metavar="TIME", help="Entries that were not used for so long, e.g. 30d.")
-@click.option("--max-size", metavar="SIZE", help="Down to this size, e.g. 1GB.")
-@click.option("--clear", is_flag=True, help="Remove everything.")
-@click.option("--cache", "folder", metavar="FOLDER", help="Where it is; default the user's.")
+@click.command(short_help="Show or prune the evaluation cache.")
+@click.option("--prune", is_flag=True, help="Remove entries by --older-than, --max-size or both; the oldest first.")
+@click.option("--older-than", metavar="TIME", help="With --prune: entries not used for this time, e.g. 30d.")
+@click.option("--max-size", metavar="SIZE", help="With --prune: largest size afterwards, e.g. 1GB.")
+@click.option("--clear", is_flag=True, help="Remove all entries.")
+@click.option("--cache", "folder", metavar="FOLDER", help="Folder of the cache; default: the user's.")
 @json_option
 @quiet_option
 def cache(
@@ -30,17 +30,17 @@ def cache(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Say what the evaluation cache holds, by solver version, and prune it.
+    """Show the entries of the evaluation cache by solver version, or prune it.
 
-    `run` and `resume` solve no antenna twice: an outcome is kept under the digest of the antenna's rasterised cells,
-    the lattice, the solver's settings and text, backend, precision, compiler, package versions, processor or device.
-    Two designs that give the same cells share one; anything else never does. A run is the same with a full cache, an
-    empty one and none, to the bit; the column `origin` of its rows says what was not solved. --no-cache, or
-    cluster.cache = false in the file, goes without; ANTENNAOPT_CACHE names another folder, or is off.
+    `run` and `resume` solve no antenna twice. The key of an entry is a digest of the antenna's rasterised cells, the
+    lattice, the solver's settings and source, backend, precision, compiler, package versions, and processor or device.
+    Only designs with the same cells share an entry. The cache does not change the result of a run, to the bit; the
+    column `origin` of its rows marks antennas that were not solved. --no-cache, or cluster.cache = false in the file,
+    turns the cache off. ANTENNAOPT_CACHE names another folder; ANTENNAOPT_CACHE=off turns the cache off.
 
-    The cache holds at most 1 GB, some 200,000 antennas; those used longest ago go first, and with them those of solver
-    versions that are not there any more. All runs of a user share it, also at the same time. An entry that is damaged,
-    or holds what no solver returns, is dropped and counted when a run meets it, and its antenna is solved again.
+    The cache holds at most 1 GB, some 200,000 antennas; the entries used longest ago are removed first, and so
+    those of earlier solver versions. All runs of a user share the cache, also at the same time. A run drops damaged
+    entries and entries that no solver can have returned, counts them, and solves their antennas again.
 
     \b
     Examples:

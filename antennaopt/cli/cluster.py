@@ -1,4 +1,4 @@
-"""`antennaopt tls`, `scheduler` and `worker`: a farm across machines, its certificates, scheduler and hosts."""
+"""`antennaopt tls`, `scheduler` and `worker`: certificates, scheduler and workers of a farm on several hosts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.solve.device import chosen_backend
 
 
-@click.command(short_help="Make the certificates of a farm across machines.")
+@click.command(short_help="Make the certificates of a farm on several hosts.")
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="A host of the farm; may be repeated.")
-@click.option("--days", type=click.IntRange(min=1, max=3650), default=365, show_default=True, help="Validity.")
+@click.option("--days", type=click.IntRange(min=1, max=3650), default=365, show_default=True, help="Validity in days.")
 @quiet_option
 def tls(folder: Path, hosts: tuple[str, ...], days: int, quiet: bool) -> None:
-    """Make an authority, a certificate and its key: the three files admit a host to the farm.
+    """Make the three files that admit a host to the farm: authority, certificate and key.
 
-    Copy the folder to every host, by a way that no other user can read, and give it to `run`, `resume`, `scheduler` and
-    `worker` as --tls FOLDER.
+    Copy the folder to every host over a private connection. Pass it to `run`, `resume`, `scheduler` and `worker` as
+    --tls FOLDER.
 
     \b
     Example:
@@ -33,13 +33,21 @@ def tls(folder: Path, hosts: tuple[str, ...], days: int, quiet: bool) -> None:
         click.echo("\n".join(str(path) for path in paths))
 
 
-@click.command(short_help="Run the scheduler of a farm across machines.")
-@click.option("--listen", metavar="HOST[:PORT]", help="Where others find it; default loopback, port 8786.")
+@click.command(short_help="Run the scheduler of a farm on several hosts.")
+@click.option("--listen", metavar="HOST[:PORT]", help="Address of the scheduler; default: loopback, port 8786.")
 @tls_option
 @insecure_option
-@click.option("--dashboard-port", type=click.IntRange(0, 65535), metavar="N", help="Of the dashboard, on loopback.")
-@click.option("--dashboard-host", "hosts", metavar="NAME", multiple=True, help="Further name under which it answers.")
-@click.option("--no-dashboard", is_flag=True, help="Serve none.")
+@click.option(
+    "--dashboard-port", type=click.IntRange(0, 65535), metavar="N", help="Port of the dashboard, on loopback."
+)
+@click.option(
+    "--dashboard-host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="Further host name of the dashboard; may be repeated.",
+)
+@click.option("--no-dashboard", is_flag=True, help="Serve no dashboard.")
 @quiet_option
 def scheduler(
     listen: str | None,
@@ -50,9 +58,9 @@ def scheduler(
     no_dashboard: bool,
     quiet: bool,
 ) -> None:
-    """Run the scheduler of a farm across machines until Ctrl-C.
+    """Run the scheduler of a farm on several hosts until Ctrl-C.
 
-    Workers join with `antennaopt worker`, runs use it with --scheduler; all show certificates of one authority.
+    Workers join with `antennaopt worker`; runs use it with --scheduler. All need certificates of one authority.
 
     \b
     Example:
@@ -75,15 +83,19 @@ def scheduler(
     )
 
 
-@click.command(short_help="Let this host solve for a scheduler.")
+@click.command(short_help="Start the workers of this host.")
 @click.argument("address", metavar="ADDRESS")
 @tls_option
 @insecure_option
 @backend_option()
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; default one a device, or a core.")
-@click.option("--name", metavar="NAME", help="Of this host, in rows and on the dashboard; default its own.")
-@click.option("--listen", metavar="HOST", help="Its address for others; default the one that leads to ADDRESS.")
-@click.option("--wait", type=click.FloatRange(min=1), default=300.0, show_default=True, help="For the scheduler, s.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes; default: one per device, or per core."
+)
+@click.option("--name", metavar="NAME", help="Name of this host in rows and on the dashboard; default: its own.")
+@click.option("--listen", metavar="HOST", help="Address of this host; default: the one that reaches ADDRESS.")
+@click.option(
+    "--wait", type=click.FloatRange(min=1), default=300.0, show_default=True, help="Seconds to wait for the scheduler."
+)
 @quiet_option
 def worker(
     address: str,
@@ -96,9 +108,9 @@ def worker(
     wait: float,
     quiet: bool,
 ) -> None:
-    """Let this host's devices, or its cores, solve for a scheduler until Ctrl-C or the scheduler's end.
+    """Start the workers of this host for a scheduler; they end with the scheduler or on Ctrl-C.
 
-    One command a host, whatever it has: a process a CUDA device, each pinned to its own, or a process a core.
+    Run this once per host. It starts one process per CUDA device, or one per core if there is no device.
 
     \b
     Example:

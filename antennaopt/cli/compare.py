@@ -17,15 +17,15 @@ from antennaopt.store.files import check_run_folder
 FEWEST = 2
 
 
-@click.command(short_help="Put runs side by side.")
+@click.command(short_help="Compare runs.")
 @click.argument("runs", metavar="RUN RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @plot_option
 @json_option
 @quiet_option
 def compare(runs: tuple[Path, ...], plot: Path | None, json_file: str | None, quiet: bool) -> None:
-    """Put runs side by side: what each cost, what its best reaches, and in what the others differ from the first.
+    """Compare runs side by side: cost, best antenna, and differences from the first run.
 
-    Metrics are the worst over the frequencies. Runs may still be going on; nothing in their folders is changed.
+    Each metric is the worst over the frequencies. The runs need not be finished; their folders are not changed.
 
     \b
     Examples:
@@ -125,9 +125,9 @@ def _differing(others: Sequence[Mapping[str, Any]]) -> list[str]:
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @quiet_option
 def report(run: Path, quiet: bool) -> None:
-    """Write a run's report, one self-contained HTML file, from its folder's files; prints its path.
+    """Write the report of a run as one self-contained HTML file and print its path.
 
-    The run may still be going on.
+    The run need not be finished.
 
     \b
     Example:

@@ -24,17 +24,17 @@ COMPARED = {
 
 
 @click.command(short_help="Show what this machine can run.")
-@click.option("--no-self-test", is_flag=True, help="Only look; solve nothing.")
-@click.option("--paces", is_flag=True, help="Measure the device's schemes, by which studies choose one; a minute.")
+@click.option("--no-self-test", is_flag=True, help="Skip the self-tests; solve nothing.")
+@click.option("--paces", is_flag=True, help="Measure the rates of the schemes on this device; takes a minute.")
 @json_option
 def doctor(no_self_test: bool, paces: bool, json_file: str | None) -> None:
-    """Show Python, packages, cores, memory, CUDA devices, what each scheme can do on them, and self-tests.
+    """Show Python, packages, cores, memory, CUDA devices and their schemes, and run self-tests.
 
-    The CPU solves a small antenna, its kernels compiled where they are not yet, and is compared with the oracle in
-    NumPy. A device solves three and is compared with the CPU.
+    The CPU solves a small antenna, which must agree with the reference backend in NumPy. CPU kernels are compiled first
+    if necessary. A device solves three antennas, which must agree with the CPU.
 
-    Without --paces studies choose a scheme by the rates of an H200. With it they go by this device's own, which are
-    kept in the cache folder for its driver and these kernels. Later runs then count as another arithmetic class.
+    Studies choose a scheme by the rates of an H200. --paces measures the rates of this device and keeps them in the
+    cache folder, for this driver and these kernels. Studies then use them, and belong to another arithmetic class.
 
     \b
     Examples:

@@ -72,10 +72,10 @@ SIGNALS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 EPILOG = """\b
 Start here:
-  antennaopt demo                                         see a lens evolve, a minute
+  antennaopt demo                                         evolve a lens in a minute
   antennaopt new conical_horn --frequency "10 GHz" --gain 20 --out horn.toml
-  antennaopt run experiments/ka_band_lens.toml --dry-run  what it would cost
-  antennaopt run experiments/ka_band_lens.toml            evolve it
+  antennaopt run experiments/ka_band_lens.toml --dry-run  show its cost
+  antennaopt run experiments/ka_band_lens.toml            evolve the antenna
   antennaopt simulate antenna.toml --plot antenna.png     solve one antenna
 
 \b
@@ -112,7 +112,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "color": True}
 def commands(context: click.Context) -> None:
     """Evolve antennas: a genetic algorithm whose fitness function is an FDTD solver.
 
-    An experiment file says which antenna, which of its dimensions may change, and what is wanted of it.
+    An experiment file gives the antenna, the ranges of its dimensions, and the goals.
     """
     if context.invoked_subcommand in CACHING and not context.obj & {*context.help_option_names}:
         from antennaopt.cli.options import warnings_as_lines

@@ -31,7 +31,7 @@ FORMATS = ScriptFiles.names()
 
 @click.command(short_help="Write geometry and data of an antenna.")
 @click.argument("source", metavar="RUN|ANTENNA.toml", type=click.Path(path_type=Path))
-@click.option("--individual", metavar="ID", help="Of a run: its id, g0003-s012, or best.  [default: best]")
+@click.option("--individual", metavar="ID", help="Antenna of a run: id, e.g. g0003-s012, or best.  [default: best]")
 @click.option("--toml", type=click.Path(path_type=Path), metavar="FILE", help="Antenna file for `antennaopt simulate`.")
 @click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Figures of merit and patterns.")
 @click.option("--touchstone", type=click.Path(path_type=Path), metavar="FILE", help="S11 (.s1p).")
@@ -42,15 +42,15 @@ FORMATS = ScriptFiles.names()
     "--format",
     "format_",
     metavar="NAME",
-    help="--format meep --out FILE is another way to write --meep FILE; openems likewise.",
+    help="Script to write to --out: meep (the same as --meep FILE) or openems.",
     shell_complete=completed_from(FORMATS),
 )
-@click.option("--out", metavar="FILE", help="Where the script of --format goes.  [default: stdout]")
+@click.option("--out", metavar="FILE", help="File for the script of --format.  [default: stdout]")
 @quiet_option
 def export(
     source: Path, individual: str | None, format_: str | None, out: str | None, quiet: bool, **files: Any
 ) -> None:
-    """Write geometry and data of any antenna of a run, or of an antenna file; prints the files.
+    """Write geometry and data of an antenna of a run or an antenna file; print the names of the files.
 
     \b
     Examples:

@@ -13,12 +13,12 @@ from antennaopt.cli.options import options_of
 from antennaopt.errors import ConfigurationError
 
 _ABOUT = {
-    "cut": "Far field for GRASP: cuts, co and cross (.cut).",
+    "cut": "Far field for GRASP: cuts, co- and cross-polar (.cut).",
     "sph": "Far field for GRASP: spherical waves (.sph).",
     "ffs": "Far field source for CST, version 3.0 (.ffs).",
     "ffe": "Far field for Feko (.ffe).",
-    "msi": "Gain and losses of both planes at one frequency for planning tools (.msi, .pln).",
-    "netcdf": "Far field with complex E_theta, E_phi for xarray (.nc).",
+    "msi": "Gain and losses in both planes at one frequency, for planning tools (.msi, .pln).",
+    "netcdf": "Far field for xarray: complex E_theta and E_phi (.nc).",
 }
 _FREQUENCY = "pattern_frequency"
 
@@ -28,7 +28,9 @@ far_field_options = options_of(
         for name, about in _ABOUT.items()
     ),
     click.option(
-        "--pattern-frequency", metavar="FREQUENCY", help="Of the far-field files; else all frequencies that are solved."
+        "--pattern-frequency",
+        metavar="FREQUENCY",
+        help="Frequency of the far-field files; default: all solved frequencies.",
     ),
 )
 """Add the options; the command gets them as keyword arguments for `FarFieldFiles`."""

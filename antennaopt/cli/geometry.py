@@ -22,31 +22,29 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 geometry_options = options_of(
     click.option(
-        "--outline", type=_PATH, metavar="FILE", help="Antenna file of the family outline: its section as polygons."
+        "--outline", type=_PATH, metavar="FILE", help="Antenna file of the family `outline`: the section as polygons."
     ),
+    click.option("--profile", type=_PATH, metavar="FILE", help="Section r,z in mm (.csv); one file per body."),
     click.option(
-        "--profile", type=_PATH, metavar="FILE", help="Section r,z in mm (.csv); of several bodies a file each."
-    ),
-    click.option(
-        "--dxf", type=_PATH, metavar="FILE", help="Drawing of the section in mm, dimensioned, a layer a body."
+        "--dxf", type=_PATH, metavar="FILE", help="Dimensioned drawing of the section in mm, one layer per body."
     ),
     click.option(
         "--stl",
         type=_PATH,
         metavar="FILE",
-        help="Metal as a solid in mm, facets within 0.01 mm; FILE_dielectric_1.stl, ... next to it.",
+        help="Metal as a solid in mm, facets within 0.01 mm; dielectrics in FILE_dielectric_1.stl, ...",
     ),
     click.option(
         "--step",
         type=_PATH,
         metavar="FILE",
-        help="Exact solids in mm, metal and dielectrics; needs pip install 'antennaopt[step]'.",
+        help="Exact solids of metal and dielectrics in mm; needs pip install 'antennaopt[step]'.",
     ),
     click.option(
         "--gerber",
         type=_PATH,
         metavar="FILE",
-        help="Upper metal of a board (.gbr), mm; FILE_ground.gbr and the board's edge FILE_outline.gbr next to it.",
+        help="Upper metal of a board in mm (.gbr); ground in FILE_ground.gbr, board edge in FILE_outline.gbr.",
     ),
 )
 """Add the options; the command gets them as keyword arguments for `GeometryFiles`."""

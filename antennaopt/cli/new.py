@@ -7,16 +7,16 @@ import click
 from antennaopt.cli.options import check_writable, write_out
 
 
-@click.command(short_help="Write an experiment file to begin with.")
+@click.command(short_help="Write an experiment file for a family.")
 @click.argument("family", metavar="FAMILY")
-@click.option("--frequency", required=True, metavar="FREQUENCY", help='In the middle of the band, e.g. "10 GHz".')
-@click.option("--gain", required=True, type=float, metavar="DBI", help="On axis, dBi, e.g. 20.")
-@click.option("--out", metavar="FILE", default="-", help="Where it goes.  [default: stdout]")
+@click.option("--frequency", required=True, metavar="FREQUENCY", help='Centre of the band, e.g. "10 GHz".')
+@click.option("--gain", required=True, type=float, metavar="DBI", help="Gain on axis, e.g. 20.")
+@click.option("--out", metavar="FILE", default="-", help="Experiment file.  [default: stdout]")
 def new(family: str, frequency: str, gain: float, out: str) -> None:
-    """Write a commented experiment file that `antennaopt run` takes as it is.
+    """Write a commented experiment file that is ready for `antennaopt run`.
 
-    Ranges and a first design come from closed forms, the radius of a round feed from the cutoff of TE11, and the
-    goals are the gain, the match and what the family is good for. Patches are fed by a pin, resonators by a slot.
+    Closed forms give the ranges and a first design. The radius of a round feed follows from the cutoff of TE11. The
+    goals are gain, match and figures typical of the family. A pin feeds patches, a slot feeds resonators.
 
     \b
     Examples:

@@ -21,9 +21,9 @@ from antennaopt.solve.device import BACKENDS
 from antennaopt.store.files import require_utf8
 from antennaopt.terminal import one_line
 
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors and what was asked for.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print only errors and the requested data.")
 plot_option = click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw it (.png, .svg, .pdf)."
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Write a figure (.png, .svg, .pdf)."
 )
 json_option = click.option("--json", "json_file", metavar="FILE", help="Write the data as JSON; - is stdout.")
 
@@ -42,10 +42,12 @@ set_option = click.option(
     multiple=True,
     help="Change an entry of the file, e.g. --set evolution.population=48; may be repeated.",
 )
-scheduler_option = click.option("--scheduler", metavar="ADDRESS", help="A running scheduler, e.g. tls://node1:8786.")
-tls_option = click.option("--tls", metavar="FOLDER", help="Certificates, made by `antennaopt tls FOLDER`.")
+scheduler_option = click.option(
+    "--scheduler", metavar="ADDRESS", help="Use a running scheduler, e.g. tls://node1:8786."
+)
+tls_option = click.option("--tls", metavar="FOLDER", help="Folder with certificates from `antennaopt tls`.")
 insecure_option = click.option(
-    "--insecure", is_flag=True, help="Let other machines in, and connect to them, without TLS."
+    "--insecure", is_flag=True, help="Allow connections to and from other machines without TLS."
 )
 
 
@@ -71,10 +73,8 @@ def cluster_changes(tls: str | None) -> list[str]:
 
 def cache_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--cache` and `--no-cache`: whether outcomes of earlier runs are reused."""
-    off = click.option(
-        "--no-cache", is_flag=True, help="Solve everything; neither read nor write the evaluation cache."
-    )
-    folder = click.option("--cache", metavar="FOLDER", help="Where the evaluation cache is; default the user's.")
+    off = click.option("--no-cache", is_flag=True, help="Solve every antenna; do not use the evaluation cache.")
+    folder = click.option("--cache", metavar="FOLDER", help="Folder of the evaluation cache; default: the user's.")
     return folder(off(command))
 
 
@@ -106,7 +106,7 @@ def backend_option(default: str | None = "auto") -> Callable[[Any], Any]:
         "--backend",
         metavar="NAME",
         default=default,
-        help=f"What solves: {', '.join(BACKENDS)}.",
+        help=f"Solver backend: {', '.join(BACKENDS)}.",
         show_default=True,
         shell_complete=completed_from(BACKENDS),
     )

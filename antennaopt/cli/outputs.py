@@ -22,9 +22,11 @@ from antennaopt.terminal import drawn, visible
 _PATH = click.Path(path_type=Path)
 _results = options_of(
     click.option("--plot", type=_PATH, metavar="FILE", help="Draw geometry, field, phase, patterns and S11."),
-    click.option("--plot-frequency", metavar="FREQUENCY", help="Of the field in --plot; else the design frequency."),
-    click.option("--animate", type=_PATH, metavar="FILE", help="Film the pulse on its way (.mp4, .gif)."),
-    click.option("--fields", type=_PATH, metavar="FILE", help="Write E with coordinates (.npz, .nc)."),
+    click.option(
+        "--plot-frequency", metavar="FREQUENCY", help="Frequency of the field in --plot; default: the design frequency."
+    ),
+    click.option("--animate", type=_PATH, metavar="FILE", help="Write a film of the pulse (.mp4, .gif)."),
+    click.option("--fields", type=_PATH, metavar="FILE", help="Write the electric field with coordinates (.npz, .nc)."),
     click.option("--csv", type=_PATH, metavar="FILE", help="Write figures of merit and patterns."),
     click.option("--touchstone", type=_PATH, metavar="FILE", help="Write S11 (.s1p)."),
 )

@@ -1,4 +1,4 @@
-"""`antennaopt run`, `resume` and `demo`: carry an experiment out, go on with one, or see the quickstart evolve."""
+"""`antennaopt run`, `resume` and `demo`: run an experiment, continue a run, or run the quickstart."""
 
 from __future__ import annotations
 
@@ -37,15 +37,17 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Evolve the antenna of an experiment file.")
 @click.argument("file", metavar="EXPERIMENT.toml", type=click.Path(path_type=Path))
-@click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Where run folders go.")
+@click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Parent of the run folders.")
 @cluster_options
 @cache_options
 @backend_option()
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default one a core.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="In place of the file's.")
-@click.option("--seeds", default=1, type=click.IntRange(min=1), metavar="N", help="Run N seeds, from that one on.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default: one per core."
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed, in place of the file's.")
+@click.option("--seeds", default=1, type=click.IntRange(min=1), metavar="N", help="Run N consecutive seeds.")
 @set_option
-@click.option("--dry-run", is_flag=True, help="Check all; show grid, memory, evaluations and estimated time.")
+@click.option("--dry-run", is_flag=True, help="Check everything; show grid, memory, evaluations and estimated time.")
 @quiet_option
 def run(
     file: Path,
@@ -65,8 +67,8 @@ def run(
 ) -> None:
     """Evolve the antenna of an experiment file; the last line of stdout is the run folder.
 
-    With --seeds N there are N runs, one after another on the same workers, and N folders on stdout. A table of their
-    best antennas and the spread of their fitness, of searches for a front their hypervolumes, end the output.
+    --seeds N does N runs, one after another on the same workers, and prints N folders. A table then compares their best
+    antennas and the spread of their fitness. Searches for a front are compared by hypervolume.
 
     \b
     Examples:
@@ -266,14 +268,14 @@ def _cost(
     ]
 
 
-@click.command(short_help="Go on with a run where it stopped.")
+@click.command(short_help="Continue a run from its last checkpoint.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 @cluster_options
 @cache_options
 @backend_option(None)
-@click.option("--fork", is_flag=True, help="Start a new run from this one's population; anything may be changed.")
-@click.option("--repair", is_flag=True, help="First solve again what damaged files of rows and patterns held.")
-@click.option("--out", metavar="FOLDER", help="Where the folder of a fork goes; default beside the old one's.")
+@click.option("--fork", is_flag=True, help="Start a new run from this run's population; any entry may change.")
+@click.option("--repair", is_flag=True, help="First solve the antennas of damaged files of rows and patterns again.")
+@click.option("--out", metavar="FOLDER", help="Parent of a fork's run folder; default: that of the old run.")
 @set_option
 @quiet_option
 def resume(
@@ -290,17 +292,16 @@ def resume(
     overrides: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Go on with a run exactly where its last checkpoint is; the last line of stdout is the run folder.
+    """Continue a run exactly from its last checkpoint; the last line of stdout is the run folder.
 
-    Budget and cluster may be changed; what decides the numbers may not. With --fork it may: a new run begins with the
-    old one's population, says what differs, and the old run stays as it is. Antennas whose cells, lattice and solver
-    are still the same come from the evaluation cache; the others are solved.
+    Budget and cluster may change; entries that decide the numbers may not. --fork allows them to change: it starts a
+    new run from the old run's population and prints the differences. The old run is not changed. Antennas with the same
+    cells, lattice and solver come from the evaluation cache; the others are solved.
 
-    A damaged or missing file under evals/ or patterns/ is refused by name. With --repair its generations are solved
-    again: the search is replayed from its seed on the rows that are whole, so that rows and patterns come out as they
-    were, to the bit. If versions, processor or device are not those of the run, a line says that this is not claimed.
-    Before anything is written it is checked that the whole rows and the checkpoint follow from what was solved. A run
-    that is finished can be repaired too.
+    A damaged or missing file under evals/ or patterns/ stops the command with the file's name. --repair solves its
+    generations again. It replays the search from its seed, using the undamaged rows, so rows and patterns are the same
+    to the bit. With other versions, processor or device a line warns that bits may differ. Nothing is written unless
+    the undamaged rows and the checkpoint follow from the solved antennas. A finished run can be repaired too.
 
     \b
     Examples:
@@ -354,12 +355,12 @@ EXAMPLES = "experiments"
 """Folder of the package; in a checkout a link to the one at the top."""
 
 
-@click.command(short_help="Evolve the quickstart lens: see what it gains.")
-@click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Where the run folder goes.")
+@click.command(short_help="Evolve the quickstart lens; print the improvement.")
+@click.option("--out", default="results", show_default=True, metavar="FOLDER", help="Parent of the run folder.")
 @backend_option()
 @quiet_option
 def demo(out: str, backend: str, quiet: bool) -> None:
-    """Evolve the quickstart lens and print what was gained: a minute on two cores.
+    """Evolve the quickstart lens and print the improvement; takes a minute on two cores.
 
     \b
     Example:

@@ -13,8 +13,8 @@ from antennaopt.cli.geometry import Antenna, refuse_infeasible
 from antennaopt.cli.options import options_of, write_out
 
 _ABOUT = {
-    "meep": "Python script that solves it with Meep; - is stdout.",
-    "openems": "Python script that solves it with openEMS; - is stdout.",
+    "meep": "Python script that solves the antenna with Meep; - is stdout.",
+    "openems": "Python script that solves the antenna with openEMS; - is stdout.",
 }
 
 script_options = options_of(*(click.option(f"--{name}", metavar="FILE", help=about) for name, about in _ABOUT.items()))

@@ -1,4 +1,4 @@
-"""`antennaopt simulate`: one antenna, from a file or from a run, and how far its solution is."""
+"""`antennaopt simulate`: solve one antenna of a file or a run, with progress."""
 
 from __future__ import annotations
 
@@ -36,19 +36,24 @@ if TYPE_CHECKING:
     from antennaopt.solve.simulate import Simulated, Subject
 
 
-@click.command(short_help="Solve one antenna, from a file or of a run.")
+@click.command(short_help="Solve one antenna of a file or a run.")
 @click.argument("source", metavar="ANTENNA.toml|RUN", type=click.Path(path_type=Path))
-@click.option("--individual", metavar="ID", help="Of a run: its id as in the rows, g0003-s012, or best.")
+@click.option("--individual", metavar="ID", help="Antenna of a run: id as in the rows, e.g. g0003-s012, or best.")
 @json_option
-@click.option("--cells-per-wavelength", type=float, metavar="N", help="In the densest medium, highest frequency.")
+@click.option(
+    "--cells-per-wavelength",
+    type=float,
+    metavar="N",
+    help="Cells per wavelength in the densest medium at the highest frequency.",
+)
 @click.option("--cell", metavar="LENGTH", help='Cell size, used exactly as given, e.g. "0.2 mm".')
-@click.option("--extrapolate", is_flag=True, help="Solve on two meshes; results are for a cell that goes to zero.")
+@click.option("--extrapolate", is_flag=True, help="Solve on two meshes and extrapolate to cell size zero.")
 @click.option(
     "--figure",
     "figures",
     multiple=True,
     metavar="METRIC[, KEY=VALUE]...",
-    help='Figure of merit to print in addition, e.g. "crosspol_db, theta=20 deg"; may be repeated.',
+    help='Further figure of merit to print, e.g. "crosspol_db, theta=20 deg"; may be repeated.',
 )
 @backend_option(None)
 @click.option(
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
     metavar="N",
     default=1,
     show_default=True,
-    help="CUDA devices that share the lattice, of an antenna that is no body of revolution.",
+    help="CUDA devices that share the lattice of an antenna in three dimensions.",
 )
 @file_options
 @set_option
@@ -76,7 +81,7 @@ def simulate(
     quiet: bool,
     **files: Any,
 ) -> None:
-    """Solve one antenna and print what came out.
+    """Solve one antenna and print its figures of merit.
 
     \b
     Examples:

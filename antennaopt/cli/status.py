@@ -1,4 +1,4 @@
-"""`antennaopt status`: how far a run is, from its files alone, also while another process works on it."""
+"""`antennaopt status`: progress of a run, from its files alone, also while another process works on it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,23 @@ if TYPE_CHECKING:
     from antennaopt.report.goals import Findings
 
 
-@click.command(short_help="Say how far a run is.")
+@click.command(short_help="Show the progress of a run.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--watch", is_flag=True, help="Go on until the run ends, from its files alone.")
-@click.option("--interval", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Of --watch, s.")
+@click.option("--watch", is_flag=True, help="Update until the run ends; reads only its files.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    help="Seconds between updates of --watch.",
+)
 @json_option
 @quiet_option
 def status(run: Path, watch: bool, interval: float, json_file: str | None, quiet: bool) -> None:
-    """Show how far a run is, what its best antenna reaches, and whether a process is working on it.
+    """Show the progress of a run, the figures of its best antenna, and whether a process works on it.
 
-    With --watch it goes on until the run ends: a view on a terminal, elsewhere a line a change, with --json an object a
-    change, with --quiet nothing.
+    --watch continues until the run ends. On a terminal it shows a live view, elsewhere one line per change. --json
+    writes one object per change; --quiet prints nothing.
 
     \b
     Examples:

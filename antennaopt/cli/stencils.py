@@ -1,4 +1,4 @@
-"""`antennaopt stencils`: update equations, what they cost a cell, and what steps them."""
+"""`antennaopt stencils`: update equations, their cost per cell, and the schemes that step them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from antennaopt.cli.tables import aligned
 from antennaopt.errors import ConfigurationError
 
 
-@click.command(short_help="Update equations, their cost a cell, what steps them.")
+@click.command(short_help="List update equations, their cost and schemes.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @bare_json_option
 def stencils(names: tuple[str, ...], json_file: str | None) -> None:
-    """List the stencils: the updates of one cell that the solvers and benchmarks step.
+    """List the stencils: the updates of one cell that solvers and benchmarks step.
 
-    A stencil is a formula: components with their places on the lattice, coefficients, and what each component becomes
-    in each phase of a step. Counts, reach and kernel text follow from it; only the kernels of bor are written by hand.
+    A stencil is a formula. It has components with their positions on the lattice, coefficients, and the update of each
+    component in each phase of a step. Operation counts, halo and kernel text follow from the formula; only the kernels
+    of bor are written by hand.
 
     \b
-    operations   additions, multiplications and fused multiply-adds of a cell and step, in air
-    bytes        memory traffic of a cell and step in float32, fields only: `fused` if each is read and written once a
-                 step, `split` if each phase is a launch of its own; coefficients come on top
-    halo         cells before and after its own that a step depends on; k steps need k times as many
+    operations   additions, multiplications and fused multiply-adds per cell and step, in air
+    bytes        memory traffic of the fields per cell and step in float32, without coefficients: `fused` if each is
+                 read and written once per step, `split` if each phase is its own launch
+    halo         cells on each side that a step depends on, before + after; k steps need k times as many
     limit        largest stable step
 
-    With names, every component with its place in cells, the coefficients, and why schemes do not suit.
+    With names, it shows every component with its position in cells, the coefficients, and why schemes do not suit.
 
     \b
     Examples:

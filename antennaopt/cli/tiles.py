@@ -1,4 +1,4 @@
-"""`antennaopt tiles`: the tile-size model, and what each scheme should reach on a modern card."""
+"""`antennaopt tiles`: the tile-size model, and the predicted rate of each scheme on a modern device."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REGIONS = ("pml", "non_pml", "dft", "jacobi")
 NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
 
 
-@click.command(short_help="Best tile per scheme for an amount of shared memory.")
+@click.command(short_help="Compute the best tile of each scheme.")
 @click.pass_context
 @click.option(
     "--region",
@@ -44,7 +44,7 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     metavar="NAME",
     type=click.Choice(REGIONS),
     multiple=True,
-    help=f"What the cells are: {', '.join(REGIONS)}; may be repeated.  [default: all]",
+    help=f"Region of the lattice: {', '.join(REGIONS)}; may be repeated.  [default: all]",
 )
 @click.option(
     "--shared-floats",
@@ -52,7 +52,7 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     type=int,
     default=16304,
     show_default=True,
-    help="Memory that a tile may fill, in floats of 4 bytes: 4076 GTX-280, 16304 GTX-580, 58112 H200.",
+    help="Memory for a tile, in floats of 4 bytes: 4076 GTX-280, 16304 GTX-580, 58112 H200.",
 )
 @click.option(
     "--frequencies",
@@ -60,37 +60,42 @@ NAMES = {1: "2-D tiles", 4: "time skewing", 5: "redundant computation"}
     type=int,
     default=5,
     show_default=True,
-    help="Of the running DFT; its cells keep 24 floats a frequency.",
+    help="Frequencies of the running DFT; its cells keep 24 floats per frequency.",
 )
 @click.option(
     "--formulas",
     type=click.Choice(["printed", "tabulated"]),
     default="printed",
     show_default=True,
-    help="The formulas that Barigou (2011) prints, or those that give his table to the last digit.",
+    help="Formulas as printed by Barigou (2011), or those that reproduce his table to the last digit.",
 )
-@click.option("--stencil", metavar="NAME", help="Predict rates instead, for bor, tmz, tez or jacobi5; or --tune yee3d.")
+@click.option("--stencil", metavar="NAME", help="Predict rates of bor, tmz, tez or jacobi5; with --tune also yee3d.")
 @click.option(
     "--grid",
     metavar="NxM",
     default="256x320",
     show_default=True,
-    help="With --stencil: columns x rows; NxMxK cells of yee3d, layers included.",
+    help="With --stencil: columns x rows; for yee3d NxMxK cells with absorbing layers.",
 )
 @click.option(
-    "--batch", metavar="N", type=click.IntRange(min=1), default=264, show_default=True, help="With --stencil."
+    "--batch",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=264,
+    show_default=True,
+    help="With --stencil: problems per batch.",
 )
 @click.option(
     "--device",
     metavar="NAME",
     default="h200",
     show_default=True,
-    help="With --stencil or --measured: h200, `this` (the CUDA device here), or a JSON file with its numbers.",
+    help="With --stencil or --measured: h200, `this` (this machine's CUDA device), or a JSON file with its numbers.",
 )
 @click.option(
     "--tune",
     is_flag=True,
-    help="With --stencil: time the best few plans on the CUDA device here, once, and remember the fastest.",
+    help="With --stencil: time the best few plans once on the CUDA device of this machine; keep the fastest.",
 )
 @click.option(
     "--measured",
@@ -117,12 +122,12 @@ def tiles(
     plot_file: str | None,
     json_file: str | None,
 ) -> None:
-    """Show the best tile of each approach: most work per float that goes through memory.
+    """Show the tile of each approach that does the most work per float moved through memory.
 
-    A tile is HEIGHT x WIDTH cells stepped DEPTH times between two trips through memory. Approach 1 steps once a trip
-    (`one_step`), 4 leans its tiles in time (`skewed`), 5 computes their rims twice (`trapezoidal`). RATIO is floats
-    computed over floats read and written; a deeper tile has a better one but needs more on-chip memory. The model is
-    that of Barigou, Acceleration of real-life stencil codes on GPUs (2011), section 4.3.
+    A tile is HEIGHT x WIDTH cells, stepped DEPTH times per pass through memory. Approach 1 takes one step per pass
+    (`one_step`), 4 skews its tiles in time (`skewed`), 5 computes the edges of its tiles twice (`trapezoidal`). RATIO
+    is floats computed over floats read and written. A deeper tile has a larger ratio but needs more on-chip memory.
+    Source: Barigou, Acceleration of real-life stencil codes on GPUs (2011), section 4.3.
 
     \b
     Regions, with floats a cell:
@@ -131,8 +136,8 @@ def tiles(
       dft      with a running DFT: 6 + 24 a frequency, 20 coefficients
       jacobi   five-point sum: 1 variable, none
 
-    With --stencil or --measured the model is of what limits a modern card (registers, shared memory, cache, memory,
-    issued instructions, waits) and says what each scheme should reach there.
+    --stencil and --measured predict the rate of each scheme on a modern device, from its limits: registers, shared
+    memory, cache, memory, issued instructions, waits.
 
     \b
     Examples:

@@ -27,19 +27,21 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Compute the yield of an antenna of a run.")
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
-@click.option("--individual", metavar="ID", default="best", show_default=True, help="Its id as in the rows, or best.")
-@click.option("--samples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Made antennas.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Of the deviations; default the run's.")
+@click.option("--individual", metavar="ID", default="best", show_default=True, help="Id as in the rows, or best.")
+@click.option(
+    "--samples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True, help="Number of made antennas."
+)
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Seed of the deviations; default: the run's.")
 @click.option(
     "--of",
     multiple=True,
     metavar="NAME=SIGMA[, uniform][, correlated]",
-    help="In place of the run's [tolerance.of]; may be repeated.",
+    help="Tolerance, in place of the run's [tolerance.of]; may be repeated.",
 )
 @cluster_options
 @cache_options
 @backend_option(None)
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default the run's.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Local worker processes; default: as the run.")
 @json_option
 @quiet_option
 def tolerance(
@@ -58,11 +60,11 @@ def tolerance(
     json_file: str | None,
     quiet: bool,
 ) -> None:
-    """Draw made antennas of a design, solve them, and print the share that meets all goals.
+    """Compute the yield of a design: the share of made antennas that meet all goals.
 
-    What a workshop makes differs from the design by [tolerance] of the run's file, or by --of. The yield has Wilson's
-    95 % interval. Rows, a drawing and data go into tolerance/ of the run folder. After an interruption the same
-    command goes on: what was solved comes from the evaluation cache.
+    Made antennas differ from the design at random, within [tolerance] of the run's file or --of. The yield has Wilson's
+    95 % interval. Rows, a drawing and data go into tolerance/ of the run folder. After an interruption the same command
+    continues; solved antennas come from the evaluation cache.
 
     \b
     Examples:

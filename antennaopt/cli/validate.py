@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
 @set_option
 def validate(file: Path, overrides: tuple[str, ...]) -> None:
-    """Check an experiment or antenna file, and say what it holds.
+    """Check an experiment or antenna file and print its contents.
 
     \b
     Example:
