@@ -149,6 +149,10 @@ def _symmetry(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     return beams.beam_symmetry_db(data.cuts, options.get("theta"))
 
 
+def _taper(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
+    return beams.edge_taper_db(data.cuts, options["theta"], options.get("plane"))
+
+
 def _centre(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     return 1e3 * feeds.phase_centre(data.cuts, data.wavenumber, options.get("theta"))
 
@@ -258,9 +262,12 @@ _KINDS = (
     ),
     FigureKind(
         metric=_DB(key="edge_taper_db", label="edge taper"),
-        compute=lambda data, settings: beams.edge_taper_db(data.cuts, settings["theta"]),
+        compute=_taper,
+        in_space=_taper,
         needs=("theta",),
-        words=(("theta", " at {}"),),
+        takes=("plane",),
+        words=(("theta", " at {}"), ("plane", ", {}")),
+        planes=BEAM_PLANES,
     ),
     FigureKind(
         metric=_METRIC(

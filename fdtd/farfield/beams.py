@@ -7,13 +7,14 @@ allows a lobe is within 0.01 dB, with eight samples a lobe within 0.001 dB. Angl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
-from fdtd.farfield.cuts import Circles, Cuts, check_positive, interpolated, largest, squared, window
+from fdtd.farfield.cuts import Circles, Cuts, check_half_angle, check_positive, interpolated, largest, squared, window
 
 HALF_POWER_DB = 10 * float(np.log10(2.0))
 
@@ -61,15 +62,29 @@ def level_db(cuts: Cuts, plane: str, theta: float) -> np.ndarray:
     return decibels(squared(there) / cuts.boresight)
 
 
-def edge_taper_db(cuts: Cuts, theta: float, *, spreading: bool = False) -> np.ndarray:
+def edge_taper_db(
+    cuts: Cuts | Circles, theta: float, plane: str | None = None, *, spreading: bool = False
+) -> np.ndarray:
     """Co-polar level at the rim of a reflector over that at its centre, dB, (...).
+
+    Circles meet the rim in four points, two in each plane. Their level is that of the mean of the amplitudes there:
+    amplitudes are what a reflector adds up. Where E and H plane are in phase it is `co` of cuts, |E + H| / 2.
 
     Args:
         cuts: Of the feed.
         theta: Half angle of the reflector, rad, below 180 degrees.
+        plane: One of `fdtd.farfield.cuts.PLANES`, of circles `e` or `h`; when None `co`, of circles both planes.
         spreading: Add what the paraboloid's rim loses by its larger distance, 40 log10 cos(theta/2).
     """
-    taper = level_db(cuts, "co", theta)
+    check_half_angle(theta)
+    if isinstance(cuts, Cuts):
+        taper = level_db(cuts, plane or "co", theta)
+    else:
+        planes = ("e", "h") if plane is None else (plane,)
+        sides = np.array([theta, -theta])
+        rows = [cuts.at(one, np.tile(sides, (math.prod(cuts.e.shape[:-1]), 1))) for one in planes]
+        mean = np.abs(np.concatenate(rows, axis=-1)).mean(axis=-1).reshape(cuts.e.shape[:-1])
+        taper = decibels(mean**2 / cuts.boresight)
     return taper + 40 * np.log10(np.cos(theta / 2)) if spreading else taper
 
 

@@ -233,6 +233,16 @@ def check_window(low: float, high: float, name: str = "theta") -> None:
         )
 
 
+def check_half_angle(theta: float) -> None:
+    """Refuse what is no half angle of a reflector, rad.
+
+    Raises:
+        ConfigError: Not above 0 and below 180 degrees.
+    """
+    if not 0.0 < theta < np.pi:
+        raise ConfigError(f"theta = {np.rad2deg(theta):g} deg (must be above 0 and below 180 deg); correct it")
+
+
 def check_positive(name: str, values: np.ndarray, unit: str) -> None:
     """Refuse lengths or wavenumbers that are not positive.
 

@@ -17,7 +17,16 @@ import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.farfield.beams import TAPER_DB, fall_angle
-from fdtd.farfield.cuts import Circles, Cuts, check_positive, interpolated, legendre, quadrature, squared
+from fdtd.farfield.cuts import (
+    Circles,
+    Cuts,
+    check_half_angle,
+    check_positive,
+    interpolated,
+    legendre,
+    quadrature,
+    squared,
+)
 
 _OWN_NODES = 16
 _CORRECTIONS = 3
@@ -66,8 +75,7 @@ def feed_efficiencies(
         centre: z of the focus, m, that phases refer to, broadcasting too; when None the phase centre over the half
             angle, of each frequency by itself.
     """
-    if not 0.0 < theta < np.pi:
-        raise ConfigError(f"theta = {np.rad2deg(theta):g} deg (must be above 0 and below 180 deg); correct it")
+    check_half_angle(theta)
     at = quadrature(cuts.samples, float(theta))
     z = phase_centre(cuts, wavenumber, theta) if centre is None else np.asarray(centre, dtype=float)
     turn = (np.asarray(wavenumber) * z)[..., None] * (np.cos(at.theta) - 1.0)

@@ -190,9 +190,15 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
         (["--dxf", "a.png"], "--dxf a.png has no known ending"),
         (["--gerber", "a.grb"], "--gerber a.grb has no known ending; use .gbr"),
         (
-            ["--figure", "edge_taper_db, theta=40 deg"],
-            "figure edge_taper_db_40deg: edge_taper_db is of bodies of revolution; of figures",
+            ["--figure", "flatness_db, theta=40 deg"],
+            "figure flatness_db_40deg: flatness_db is of bodies of revolution; of figures",
         ),
+        (["--figure", "edge_taper_db"], 'theta is missing: metric = "edge_taper_db" needs it'),
+        (
+            ["--figure", "edge_taper_db, theta=40 deg, plane=co"],
+            "plane = 'co' is of bodies of revolution (allowed here",
+        ),
+        (["--figure", "edge_taper_db, theta=0 deg"], "theta = 0 deg (must be above 0 and below 180 deg); correct it"),
         (["--figure", "phase_centre_mm"], "theta is missing; give the largest angle from the axis"),
         (["--figure", "phase_centre_mm, theta=0 deg"], "figure phase_centre_mm cannot be computed: theta = 0 to 0 deg"),
         (["--figure", "beam_symmetry_db"], "theta is missing; give the largest angle from the axis"),

@@ -42,6 +42,8 @@ def solved(tmp_path_factory):
     options = [one for name, file in files.items() for one in (f"--{name}", str(folder / file))]
     options += ["--figure", "beamwidth_deg, plane=e", "--figure", "beam_symmetry_db, theta=40 deg"]
     options += ["--figure", "phase_centre_mm, theta=60 deg", "--figure", "phase_centre_spread_mm, theta=60 deg"]
+    for plane in ("", ", plane=e", ", plane=h"):
+        options += ["--figure", f"edge_taper_db, theta=50 deg{plane}"]
     options += ["--figure", f'phase_centre_spread_mm, theta=60 deg, frequencies={json.dumps(BAND[1:])}, name="upper"']
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
         assert cli.main(["simulate", str(folder / "patch.toml"), *options]) == 0
@@ -70,6 +72,11 @@ def test_a_patch_radiates_as_patches_do(solved, measured):
     assert all(0.0 < one < 3.2 for one in centres)  # near the patch, 1.6 mm above its ground
     assert middle["phase_centre_spread_mm_60deg"] == pytest.approx(max(centres) - min(centres), abs=1e-3)
     assert middle["upper"] == pytest.approx(abs(centres[2] - centres[1]), abs=1e-3)
+    rim = np.isin(middle["theta_deg"], (-50.0, 50.0))
+    levels = np.array([np.array(middle[f"{plane}_plane_dbi"])[rim] for plane in "eh"]) - middle["directivity_dbi"]
+    tapers = [20 * np.log10(np.mean(10 ** (one / 20))) for one in (levels, *levels)]
+    found = [middle[f"edge_taper_db_{one}50deg"] for one in ("", "e_", "h_")]
+    assert found == pytest.approx(tapers, abs=1e-4)
     for name in ("power_balance", "contour_balance"):
         worst = max(abs(one[name] - 1.0) for one in data["results"])
         measured(f"{name} of a patch, distance from 1", worst, at_most=0.01)
