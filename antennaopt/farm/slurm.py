@@ -335,13 +335,17 @@ def _noting(cluster: Any) -> Any:
             """Leave the job of a worker that goes: Dask would cancel it later, also one that SLURM has queued again."""
             Cluster._update_worker_status(self, op, msg)
 
+        def scale(self, n: int | None = None, jobs: int = 0, **limits: Any) -> Any:
+            """Cancel jobs without a worker before others: of jobs with several processes Dask takes any."""
+            surplus = max(len(self.worker_spec) - jobs, 0) if n is None else 0
+            names = {str(one["name"]) for one in self.scheduler_info["workers"].values()}
+            for name in [one for one in reversed(self.worker_spec) if not _has_worker(one, names)][:surplus]:
+                del self.worker_spec[name]
+            return super().scale(n, jobs, **limits)
+
         def note_workers(self, workers: Collection[str], now: float) -> bool:
             """Note which jobs have workers now, by the workers' names; return whether any has."""
-            seen = [
-                job
-                for name, job in self.workers.items()
-                if any(one == name or one.startswith(f"{name}-") for one in workers)
-            ]
+            seen = [job for name, job in self.workers.items() if _has_worker(name, workers)]
             for job in seen:
                 job.seen_at = now
             return bool(seen)
@@ -372,6 +376,11 @@ def _noting(cluster: Any) -> Any:
 
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would print the traceback of each
     return SLURMCluster
+
+
+def _has_worker(job: Any, workers: Collection[str]) -> bool:
+    """Whether a job, by its name, has one of the workers; those of several processes have numbers behind that."""
+    return any(one == job or one.startswith(f"{job}-") for one in workers)
 
 
 def _classes() -> Any:

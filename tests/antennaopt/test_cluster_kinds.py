@@ -266,6 +266,21 @@ def test_jobs_that_end_are_replaced(jobs, queue):
     wait_until(lambda: (queue / "cancelled").exists(), "a job that ended is cancelled, should some of it be left")
 
 
+def test_jobs_that_wait_are_cancelled_before_those_that_run(jobs):
+    """A worker of a job with eight processes has the job's name and a number, by which Dask does not know the job."""
+    jobs.scale(jobs=6)
+    wait_until(lambda: len(jobs.workers) == 6, "six jobs")
+    running = sorted(jobs.workers)[3:5]
+
+    def shrink():
+        jobs.scheduler_info["workers"] |= {f"tcp://{name}": {"name": f"{name}-3"} for name in running}
+        jobs.scale(jobs=2)
+
+    within(jobs, shrink)
+    wait_until(lambda: len(jobs.workers) == 2, "two jobs")
+    assert sorted(jobs.workers) == running
+
+
 def test_where_the_queue_cannot_be_read_only_jobs_that_had_a_worker_have_ended(jobs, queue):
     first, second = sorted(jobs.workers)
     (queue / "queued").write_text("7\n8\n")
