@@ -309,6 +309,11 @@ def _noting(cluster: Any) -> Any:
             except RuntimeError as problem:
                 self._refuse(str(problem).strip().splitlines()[-1])
                 raise
+            try:
+                self._job_id_from_submit_output(answer)
+            except ValueError:
+                self._refuse(f"sbatch gave no number of a job: {answer.strip() or 'it printed nothing'}")
+                raise
             noted.taken += 1
             return answer
 

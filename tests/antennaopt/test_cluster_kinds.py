@@ -195,9 +195,10 @@ def test_a_missing_package_is_named_with_its_command(settings, monkeypatch, kind
     ("program", "says"),
     [
         ("echo 'sbatch: error: invalid partition specified: gpu' >&2; exit 1", "invalid partition specified: gpu"),
+        ("echo Welcome", "sbatch gave no number of a job: Welcome"),
         (None, "no sbatch on this machine"),
     ],
-    ids=["refused", "missing"],
+    ids=["refused", "without a number", "missing"],
 )
 def test_slurms_own_words_are_told_at_once(settings, certificates, tmp_path, monkeypatch, program, says):
     """Not after the hour that a job may wait in the queue, for then this test ends first. Ctrl-C is the program's."""
