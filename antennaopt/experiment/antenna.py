@@ -267,13 +267,15 @@ def _list(parameter: Parameter, value: Any, *, si: bool) -> tuple[Values, ...]:
         if "count" not in value:
             text = f"is missing; it says how many {what}, for example count = 8"
             raise EntryError(text, path=("count",), value=MISSING)
-        count = _count(value, MOST_ENTRIES, f": how many {what}", fewest=fewest)
+        lacking = parameter.or_none and value["count"] == 0 and not isinstance(value["count"], bool)
+        count = 0 if lacking else _count(value, MOST_ENTRIES, f": how many {what}", fewest=fewest)
         return (read_range(rest, bounds_of(parameter), si=si),) * count
-    if not isinstance(value, (list, tuple)) or not fewest <= len(value) <= MOST_ENTRIES:
+    sequence = isinstance(value, (list, tuple))
+    if not (sequence and fewest <= len(value) <= MOST_ENTRIES) and not (parameter.or_none and sequence and not value):
         kind = "words" if parameter.choices else f"{parameter.dimension}s"
         raise EntryError(f"must be a list of {fewest} to {MOST_ENTRIES} {kind}, or {parameter.example}", value=value)
     found: list[Values] = []
-    inner = replace(parameter, kind="scalar", many=parameter.nested)
+    inner = replace(parameter, kind="scalar", many=parameter.nested, or_none=False)
     for place, one in enumerate(value):
         with below(place):
             if _is_list(inner, one):

@@ -123,9 +123,6 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
     if side == OUTSIDE and "lens.thickness.0" not in design:
         yield 'lens.thickness is missing for lens.side = "outside"; add for example ["6 mm", "4 mm", "0 mm"]'
         return
-    if "lens.thickness.0" in design and "lens.thickness.1" not in design:
-        yield "lens.thickness has 1 entry; give 2 or more, from the axis to the rim, or leave it out"
-        return
     deep = edge if side == OUTSIDE else _deepest(design)
     if deep > height + 1e-12:
         what = "lens.edge" if side == OUTSIDE else "lens.thickness"
@@ -151,7 +148,7 @@ FAMILY = Family(
         ),
         Parameter(
             name="lens.thickness", about="What the curved face adds, at equally spaced radii from the axis to the rim.",
-            example='["6 mm", "4 mm", "0 mm"]', unit="m", kind="list", fewest=0, highest=1000.0,
+            example='["6 mm", "4 mm", "0 mm"]', unit="m", kind="list", or_none=True, highest=1000.0,
         ),
     ),
     scene=_scene,

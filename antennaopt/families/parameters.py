@@ -20,6 +20,7 @@ class Parameter:
         unit: `m`, or empty for a number without one.
         kind: `scalar`; `list`, whose entries are named `lens.radii.0`, `lens.radii.1`, ...; `integer`; `choice`.
         fewest: Of a list: its smallest number of entries; with 0 a file may leave it out.
+        or_none: Of a list: whether a file may leave it out, or give no entry, but not fewer than `fewest`.
         many: Of another kind: whether a list may stand in place of one value.
         nested: Of a list: whether a list of values may stand in place of an entry, `layers.thickness.1.0`, ...
         like: Of a list: the parameter whose list has as many entries.
@@ -45,6 +46,7 @@ class Parameter:
     left_out: bool = False
     choices: tuple[str, ...] = ()
     fewest: int = 2
+    or_none: bool = False
     many: bool = False
     nested: bool = False
     like: str = ""
@@ -52,7 +54,7 @@ class Parameter:
     @property
     def optional(self) -> bool:
         """Whether a file may leave it out."""
-        return self.default is not None or (self.kind == "list" and self.fewest == 0)
+        return self.default is not None or (self.kind == "list" and (self.or_none or self.fewest == 0))
 
     @property
     def table(self) -> str:

@@ -111,7 +111,12 @@ def test_alone_and_in_a_batch() -> None:
         (('lens.side="outside"',), 'antenna.lens.thickness is missing for lens.side = "outside"'),
         (("lens.permittivity=1.2",), "antenna.lens.thickness makes a lens of"),
         (('lens.edge="11 mm"', 'lens.side="outside"', 'lens.thickness=["2 mm", "1 mm"]'), "antenna.lens.edge makes a"),
-        (('lens.thickness=["2 mm"]',), "antenna.lens.thickness has 1 entry; give 2 or more"),
+        (('lens.thickness=["2 mm"]',), 'antenna.lens.thickness = ["2 mm"] must be a list of 2 to 200 lengths'),
+        (
+            ('lens.thickness=[{ min = "1 mm", max = "2 mm" }]',),
+            'antenna.lens.thickness = [{"min": "1 mm", "max": "2 mm"}] m',
+        ),
+        (('lens.thickness={ count = 1, min = "1 mm", max = "2 mm" }',), "antenna.lens.thickness.count = 1 must be a"),
         (('lens.thickness=["2 mm", "-1 mm"]',), 'antenna.lens.thickness.1 = "-1 mm" is out of bounds'),
     ],
 )
