@@ -89,8 +89,8 @@ def _cell_at_edges(experiment: Experiment) -> float:
 def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
     """Return why a family has not one of the figures that are asked for; None where it has all.
 
-    Figures of the co- and the cross-polar pattern, and of the phase, are computed from two stored cuts that stand for
-    the whole pattern of a body of revolution. Those of a board do not.
+    Figures of bodies of revolution are computed from two stored cuts, which stand for the whole pattern. Those of a
+    board do not.
     """
     for one in () if family.spatial is None else figures:
         fault = one.fault_in_space()

@@ -15,6 +15,7 @@ from antennaopt.metrics import METRICS, Metric
 from fdtd.errors import ConfigError
 from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import Mask
+from fdtd.farfield.rings import Rings
 
 LINEAR, CIRCULAR = "linear", ("rhcp", "lhcp")
 POLARISATIONS = (LINEAR, *CIRCULAR)
@@ -39,7 +40,8 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 RESERVED = frozenset((
     "status", "error", "steps", "cells", "seconds", "stepping_seconds", "batch_seconds", "decay_db", "frequency_hz",
     "s11", "s11_re", "s11_im", "theta_deg", "e_plane", "h_plane", "e_plane_dbi", "h_plane_dbi", "older_dbi", "worker",
-    "device", "attempt", "origin", "identity", "field", "sweep", "sphere", "film", "figures", "metrics", "modes",
+    "device", "attempt", "origin", "identity", "field", "sweep", "sphere", "rings", "film", "figures", "metrics",
+    "modes",
 ))  # fmt: skip
 """Names that other data of an outcome have."""
 
@@ -104,8 +106,10 @@ class Figure:
             return f"is of bodies of revolution; of figures with options antennas in space have {known}"
         frequencies = self.settings.get("frequencies") or (1e9,)
         ones = np.ones((1, len(frequencies), 4), complex)
+        rings = Rings(co=ones, cross=np.abs(ones))
+        made = SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones), rings=rings)
         try:
-            self.kind.in_space(SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones)), self.settings)
+            self.kind.in_space(made, self.settings)
         except ConfigError as problem:
             return f"cannot be computed of antennas in space: {problem}"
         return None
@@ -114,6 +118,11 @@ class Figure:
     def copied(self) -> bool:
         """Whether it is a metric of every row under another name."""
         return self.metric in METRICS and not self.options
+
+    @property
+    def needs_rings(self) -> bool:
+        """Whether it needs the far field's means over phi of an antenna that is solved in three dimensions."""
+        return self.kind.rings and not self.copied
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data."""

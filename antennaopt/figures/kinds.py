@@ -16,6 +16,7 @@ from antennaopt.quantities import format_angle, format_length
 from fdtd.farfield import beams, feeds, masks
 from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import MASK_PLANES, Mask, mask_excess_db
+from fdtd.farfield.rings import Rings, crosspol_of_rings_db
 
 Options = Mapping[str, Any]
 """Options of a figure by key, SI: angles in rad, lengths in m, densities in kg/m^3."""
@@ -74,10 +75,12 @@ class SolvedInSpace:
     Attributes:
         frequencies: Hz, (F,).
         cuts: Amplitudes whose squares are directivities, (B, F, N).
+        rings: The field's means over phi, (B, F, T); None where no figure needs them.
     """
 
     frequencies: Sequence[float]
     cuts: Circles
+    rings: Rings | None = None
 
     @cached_property
     def wavenumber(self) -> np.ndarray:
@@ -104,6 +107,7 @@ class FigureKind:
         planes: Allowed values of `plane`.
         geometric: It reads `Solved.sizes`.
         band: One value for all frequencies of a goal.
+        rings: In three dimensions it reads `SolvedInSpace.rings`.
     """
 
     metric: Metric
@@ -115,6 +119,7 @@ class FigureKind:
     planes: tuple[str, ...] = ()
     geometric: bool = False
     band: bool = False
+    rings: bool = False
 
 
 def mask_of(options: Options) -> Mask:
@@ -130,6 +135,11 @@ def mask_of(options: Options) -> Mask:
         at_least=options.get("at_least"),
         absolute=options["absolute"],
     )
+
+
+def _rings(data: SolvedInSpace) -> Rings:
+    assert data.rings is not None  # noqa: S101 - a kind with `rings` is computed with them alone
+    return data.rings
 
 
 def _pattern(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
@@ -207,8 +217,10 @@ _KINDS = (
     FigureKind(
         metric=METRICS["crosspol_db"],
         compute=lambda data, settings: beams.crosspol_db(data.cuts, settings["theta"]),
+        in_space=lambda data, settings: crosspol_of_rings_db(_rings(data), settings["theta"]),
         takes=("theta",),
         words=_WITHIN,
+        rings=True,
     ),
     _WITHIN_ANGLE(
         metric=_DB(key="axial_ratio_db", label="axial ratio", goal=GoalKind(floor=0.0)),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
 """Genome and outcome (without patterns) by individual."""
 
-NOT_KEPT = (*PATTERN, "cells", "batch_seconds")
+NOT_KEPT = (*PATTERN, "rings", "cells", "batch_seconds")
 """What the driver forgets of an outcome: what its row does not hold, so that a resumed run knows just as much."""
 
 

@@ -33,6 +33,7 @@ DECIDING = (
     ("antennaopt", "metrics.py"),
     ("antennaopt", "solve", "evaluate.py"),
     ("antennaopt", "solve", "planes.py"),
+    ("antennaopt", "solve", "rings.py"),
     ("antennaopt", "solve", "yee.py"),
     ("antennaopt", "solve", "yee_figures.py"),
     ("antennaopt", "solve", "yee_plan.py"),

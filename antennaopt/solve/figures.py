@@ -19,6 +19,7 @@ from antennaopt.families.measures import Measures, measures
 from antennaopt.figures import Figure, Solved, SolvedInSpace
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.rings import rings_from
 from fdtd.farfield import or_none
 from fdtd.farfield.cuts import Circles, Cuts
 
@@ -45,7 +46,7 @@ def with_figures(
     together: dict[tuple, list[int]] = {}
     for place, one in enumerate(found):
         if one.figures is None and one.e_plane is not None and one.frequency_hz:
-            key = tuple(one.frequency_hz), np.shape(one.theta_deg)
+            key = tuple(one.frequency_hz), np.shape(one.theta_deg), len(one.rings[0]) if one.rings else 0
             together.setdefault(key, []).append(place)
     groups = (group[at : at + AT_ONCE] for group in together.values() for at in range(0, len(group), AT_ONCE))
     for places in groups:
@@ -65,8 +66,13 @@ def _computed(
     ]
     if family.spatial is not None:
         circles = Circles(e=planes[0][..., :-1], h=planes[1][..., :-1])  # the last angle is the first one
-        there = SolvedInSpace(frequencies=tuple(outcomes[0].frequency_hz or ()), cuts=circles)
-        return _by_name(outcomes, figures, lambda one: one.kind.in_space and one.kind.in_space(there, one.settings))
+        texts = [one.rings for one in outcomes if one.rings is not None]
+        there = SolvedInSpace(
+            frequencies=tuple(outcomes[0].frequency_hz or ()),
+            cuts=circles,
+            rings=rings_from(texts) if texts else None,
+        )
+        return _by_name(outcomes, figures, lambda one: _in_space(there, one))
     sized = any(one.kind.geometric for one in figures)
     data = Solved(
         frequencies=tuple(outcomes[0].frequency_hz or ()),
@@ -75,6 +81,15 @@ def _computed(
         sizes=_sizes([measures(family, design) for design in designs]) if sized else {},
     )
     return _by_name(outcomes, figures, lambda one: one.kind.compute and one.kind.compute(data, one.settings))
+
+
+def _in_space(data: SolvedInSpace, figure: Figure) -> np.ndarray | None:
+    """Return a figure's values; NaN where it needs what a solver of the caller's own did not return."""
+    if figure.kind.in_space is None:
+        return None
+    if figure.needs_rings and data.rings is None:
+        return data.everywhere(np.full((len(data.cuts.e), 1), np.nan))
+    return figure.kind.in_space(data, figure.settings)
 
 
 def _by_name(
@@ -98,11 +113,17 @@ def _sizes(each: Sequence[Measures]) -> dict[str, np.ndarray]:
 def planned(plan: Mapping[str, Any], figures: Sequence[Figure]) -> dict[str, Any]:
     """Return a plan that tells workers to compute figures too; no part of the arithmetic class or of a digest.
 
+    Where a figure of antennas in space needs means over phi (`rings`) the plan asks for these as well. That is a part
+    of both: an outcome without them is no answer then.
+
     Args:
-        plan: As `SolverPlan.to_dict` wrote it.
+        plan: As `SolverPlan.to_dict` wrote it, or `YeePlan.to_dict`.
         figures: Of the experiment.
     """
-    return {**plan, "figures": [one.to_dict() for one in figures]} if figures else dict(plan)
+    if not figures:
+        return dict(plan)
+    rings = plan.get("solver") == "yee" and any(one.needs_rings for one in figures)
+    return {**plan, "figures": [one.to_dict() for one in figures], **({"rings": True} if rings else {})}
 
 
 def with_planned(

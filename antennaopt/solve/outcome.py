@@ -19,6 +19,7 @@ from antennaopt.metrics import METRICS
 from antennaopt.solve.at_frequency import AtFrequency
 from antennaopt.solve.cuts import CUTS, LEVELS, OLDER, PATTERN, amplitudes, directivity_dbi, fault_of_cuts, pairs, texts
 from antennaopt.solve.modes import are_modes
+from antennaopt.solve.rings import fault_of_rings
 from antennaopt.unchecked import owned
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
@@ -67,6 +68,8 @@ class Outcome(Mapping[str, Any]):
         sphere: Far field on the whole sphere, of `SolveOptions(sphere=True)` where two cuts are not all of it:
             `theta_deg` (T,), `phi_deg` (P,), and complex amplitudes `e_theta`, `e_phi`, (F, P, T) each, whose squares
             are directivity.
+        rings: Means over phi of the far field, of antennas in space where a figure needs them, see
+            `antennaopt.solve.rings`.
         film: Field over time, of `evaluate(..., film=True)`.
         sent: Its batch (`antennaopt.sent.Sent`), as it was solved or as it came in a message, and its place there; not
             set of one that has no figures, or was changed since.
@@ -99,6 +102,7 @@ class Outcome(Mapping[str, Any]):
     field: Mapping[str, Any] | None = None
     sweep: Mapping[str, Any] | None = None
     sphere: Mapping[str, Any] | None = None
+    rings: Sequence[str] | None = None
     film: Mapping[str, Any] | None = None
 
     @classmethod
@@ -327,6 +331,8 @@ def _fault_of_lists(outcome: Mapping[str, Any], *, solved: bool) -> str | None:
         return "its frequency_hz are not different frequencies"
     if "modes" in outcome and not are_modes(outcome["modes"], len(frequencies)):
         return "its modes have not one list of waves a frequency"
+    if "rings" in outcome and (fault := fault_of_rings(outcome["rings"], len(frequencies))) is not None:
+        return fault
     for name in present:
         fits = _is_pair if name == "s11" else _is_metric
         if not _is_list(outcome[name], fits) or len(outcome[name]) != len(frequencies):
@@ -390,4 +396,4 @@ _SCALARS: dict[str, Callable[[Any], bool]] = {
     "stepping_seconds": _is_seconds,
     "decay_db": _is_metric,
 }
-_OF_A_SOLVER = frozenset(("status", "frequency_hz", "s11", "modes", *METRICS, *CUTS, *_SCALARS)) - {"origin"}
+_OF_A_SOLVER = frozenset(("status", "frequency_hz", "s11", "modes", "rings", *METRICS, *CUTS, *_SCALARS)) - {"origin"}

@@ -13,7 +13,7 @@ from antennaopt.search.objectives import Standing, standings
 from antennaopt.solve.certificate import certify, feed_of
 from antennaopt.solve.device import check_devices
 from antennaopt.solve.extrapolate import Meshes, ordered_as, plan_two_meshes, solve_on_two_meshes
-from antennaopt.solve.figures import with_figures
+from antennaopt.solve.figures import planned, with_figures
 from antennaopt.solve.lattices import cell_count, lattice_text, shape_of
 from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome, finite, result_object
@@ -171,11 +171,17 @@ def simulate(
 
         check_capacity(plan, backend, devices)
         line = f"{mesh}solving {lattice_text(plan)} with {backend}" + (f" on {devices} devices" if devices > 1 else "")
-        family = subject.experiment.family
+        family, figured = subject.experiment.family, planned(plan, subject.figures)
         with shown(line, plan) as watch:
             options = SolveOptions(watch=watch, sphere=sphere, devices=devices)
             (outcome,) = evaluator_of(family)(
-                family, [subject.design], plan, backend=backend, fields=fields, film=film, options=options
+                family,
+                [subject.design],
+                figured,
+                backend=backend,
+                fields=fields,
+                film=film,
+                options=options,
             )
         return Outcome.of(outcome)
 

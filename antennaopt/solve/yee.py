@@ -19,6 +19,7 @@ from antennaopt.solve.cuts import pairs, sphere_angles
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.recognition import KNOWN
+from antennaopt.solve.rings import texts_of
 from antennaopt.solve.yee_figures import SolvedBoard, amplitudes_of, figures_of
 from antennaopt.solve.yee_plan import YeePlan, laid_out, narrow_fault, port_fault
 from fdtd.errors import ConfigError, Unsuitable
@@ -151,6 +152,8 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
             made = made.changed(sweep=_sweep(plan, solution))
         if asked.options.sphere and made.s11 is not None:
             made = made.changed(sphere=_sphere(solution))
+        if plan.rings and made.s11 is not None:
+            made = made.changed(rings=texts_of(solution.rings()))
         outcomes[one.place] = made if one.identity is None else made.changed(identity=one.identity)
     seconds = (time.perf_counter() - start) / len(waiting)
     for one in waiting:

@@ -36,7 +36,7 @@ BETWEEN = 3.0
 """Cells between two edges of metal, at least, on a mesh that halves none."""
 ROOM = 2.0
 """Cells of air between an antenna and its layers that are enough for the box on which the far field is computed."""
-_NEWER = ("between", "parts", "whole")
+_NEWER = ("between", "parts", "whole", "rings")
 _STEEPEST = 0.25
 """Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
 PERIODS = 150
@@ -68,6 +68,7 @@ class YeePlan:
             Layers, guides and gaps of ports, whose cells follow from their own size, have cells in proportion to it.
         parts: How many parts like the one on the lattice the antenna has: 2 where a half is solved, 4 for a quarter.
         whole: Whether boards that are symmetric about y = 0 are solved whole all the same, to compare.
+        rings: Whether outcomes have the far field's means over phi, see `antennaopt.solve.rings`.
     """
 
     frequencies: tuple[float, ...]
@@ -84,6 +85,7 @@ class YeePlan:
     between: float = BETWEEN
     parts: int = 1
     whole: bool = False
+    rings: bool = False
 
     @property
     def memory_bytes(self) -> int:
@@ -98,7 +100,12 @@ class YeePlan:
             "decay": 10 ** (-self.decay_db / 10),
             "settled": 0,
         }
-        return {**asdict(self), "frequencies": list(self.frequencies), "shape": list(self.shape), **about}
+        return {**self._plain, "frequencies": list(self.frequencies), "shape": list(self.shape), **about}
+
+    @property
+    def _plain(self) -> dict[str, Any]:
+        """Its values by name; `rings` only where they are asked for, so that other plans are as they always were."""
+        return {name: value for name, value in asdict(self).items() if name != "rings" or value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> YeePlan:
@@ -116,7 +123,7 @@ class YeePlan:
     @property
     def deciding(self) -> dict[str, Any]:
         """What decides an antenna's numbers; the shape of the largest one does not."""
-        return {name: value for name, value in asdict(self).items() if name not in ("shape", "time_step", "parts")}
+        return {name: value for name, value in self._plain.items() if name not in ("shape", "time_step", "parts")}
 
 
 def plan(

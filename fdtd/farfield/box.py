@@ -113,6 +113,14 @@ class HuygensBox:
             total += ((high - low) / (1 if axis in walls else 2)) ** 2
         return math.sqrt(total)
 
+    @property
+    def centre(self) -> tuple[float, float, float]:
+        """Middle of that sphere, m."""
+        found = [(low + high) / 2 for low, high in self._extent]
+        for axis, side, _ in self.walls:
+            found[axis] = float(self.grid.planes[axis][-1 if side else 0])
+        return found[0], found[1], found[2]
+
     def flux(self, spectrum: np.ndarray) -> np.ndarray:
         """Power out of the box, W times eta0 times 2: the lattice's conserved flux Re sum E x H* . n, (...).
 

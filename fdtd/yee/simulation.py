@@ -11,12 +11,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.constants import epsilon_0, mu_0
+from scipy.constants import epsilon_0, mu_0, speed_of_light
 
 from fdtd.backends import YEE_BACKENDS, gathering, step_batch
 from fdtd.checks import check_stop, checked_frequencies
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
+from fdtd.farfield.rings import Rings, rings_of
 from fdtd.waveforms import GaussianPulse, Pulse
 from fdtd.yee.grid import Grid
 from fdtd.yee.layers import Absorber
@@ -120,6 +121,7 @@ class Solution:
     far_field: np.ndarray
     voltage: np.ndarray
     _spectrum: _Spectrum = field(repr=False)
+    _directions: Directions = field(repr=False)
     _port: Feed = field(repr=False)
     _pulse: np.ndarray = field(repr=False)
 
@@ -131,6 +133,27 @@ class Solution:
     def field_towards(self, theta_deg: np.ndarray, phi_deg: np.ndarray) -> np.ndarray:
         """Return E_theta and E_phi in any directions as in `far_field`, (F, directions, 2)."""
         return self._spectrum.towards(np.deg2rad(theta_deg), np.deg2rad(phi_deg))
+
+    def rings(self) -> Rings:
+        """Return means and largest values over phi, from the directions that the power was integrated over.
+
+        Amplitudes are such that their squares are directivity. No direction is added.
+
+        Raises:
+            ConfigError: The antenna stands next to an electric wall, behind which there is no field.
+        """
+        box, first = self._spectrum.surface.box, math.prod(self._directions.cuts)
+        if any(kind == "electric" for _, _, kind in box.walls):
+            raise ConfigError("means over phi are of antennas with a field all round; open the electric walls")
+        rings, power = self._directions.rings, np.maximum(self.radiated_power, np.finfo(float).tiny)
+        scale = self._spectrum.scale * np.sqrt(2 * np.pi / (_ETA * power))
+        field = self._spectrum.far.field[:, first:] * scale[:, None, None]
+        return rings_of(
+            field.reshape(len(field), *rings, 2),
+            2 * np.pi * self.frequencies / speed_of_light,
+            centre=box.centre,
+            intervals=180 * math.ceil(rings[0] / 90),  # powers have twice the degrees of waves
+        )
 
     @property
     def directivity(self) -> np.ndarray:
@@ -340,6 +363,7 @@ class _Ready:
             far_field=(on_cuts * reading.scale[:, None, None]).reshape(len(wanted), *cuts, 2),
             voltage=voltage,
             _spectrum=_Spectrum(surface=self.surface, far=far, scale=reading.scale),
+            _directions=self.directions,
             _port=port,
             _pulse=self.waveform,
         )

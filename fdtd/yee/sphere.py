@@ -25,12 +25,14 @@ class Directions:
         theta: rad, (directions,).
         phi: rad, (directions,).
         weights: Of the directions on the sphere.
+        rings: Number of circles of latitude on the sphere, and of directions on each.
     """
 
     theta_deg: tuple[float, ...]
     theta: np.ndarray
     phi: np.ndarray
     weights: np.ndarray
+    rings: tuple[int, int]
 
     @property
     def cuts(self) -> tuple[int, int]:
@@ -61,6 +63,7 @@ def directions_of(theta_deg: tuple[float, ...], order: int) -> Directions:
         theta=np.concatenate([np.deg2rad(np.tile(theta_deg, len(CUTS_DEG))), np.repeat(np.arccos(cosine), len(phi))]),
         phi=np.concatenate([np.deg2rad(np.repeat(CUTS_DEG, len(theta_deg))), np.tile(phi, len(cosine))]),
         weights=np.repeat(weights, len(phi)) * np.pi / order,
+        rings=(len(cosine), len(phi)),
     )
 
 

@@ -1,0 +1,56 @@
+"""Means over phi of an antenna in space (`fdtd.farfield.rings`) as an outcome has them: one text a frequency.
+
+Text goes as it is through messages, the evaluation cache and checkpoints, and has the same bits everywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fdtd.farfield.rings import Rings
+
+_ROWS = 3  # real and imaginary part of `co`, `cross`
+
+
+def texts_of(rings: Rings) -> list[str]:
+    """Return the numbers of one antenna, (F, T), as a text a frequency: float32 in base64."""
+    rows = np.stack([np.real(rings.co), np.imag(rings.co), rings.cross], axis=1)
+    return [base64.b64encode(one.astype("<f4").tobytes()).decode() for one in rows]
+
+
+def rings_from(each: Sequence[Sequence[str]]) -> Rings:
+    """Return the numbers of a batch from the texts of its antennas, (B, F, T).
+
+    Raises:
+        ValueError: They are none, or differ in length.
+    """
+    rows = np.stack([np.stack([_rows(text) for text in one]) for one in each])
+    real, imaginary, cross = np.moveaxis(rows, 2, 0)
+    return Rings(co=real + 1j * imaginary, cross=cross)
+
+
+def fault_of_rings(texts: Any, frequencies: int) -> str | None:
+    """Return what is wrong with the texts of an outcome of a file; None with sound ones.
+
+    Args:
+        texts: What the file held.
+        frequencies: Number of the outcome's frequencies.
+    """
+    if not isinstance(texts, list) or len(texts) != frequencies:
+        return "its rings have not one text a frequency"
+    try:
+        sizes = {_rows(one).shape for one in texts}
+    except (TypeError, ValueError):
+        return "its rings are no numbers"
+    return "its rings differ in length" if len(sizes) > 1 else None
+
+
+def _rows(text: str) -> np.ndarray:
+    found = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(float)
+    if found.size < 3 * _ROWS or found.size % _ROWS:
+        raise ValueError(f"{found.size} numbers are no rings")
+    return found.reshape(_ROWS, -1)

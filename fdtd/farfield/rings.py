@@ -1,0 +1,128 @@
+"""A far field on circles of latitude: what figures of a whole cone need of a field that has no symmetry.
+
+A field of waves of degrees below L is known from L circles of Gauss's rule in cos(theta) with 2 L directions each:
+the directions that its radiated power is integrated over. Along a circle it is a sum of exp(jm phi). For each m both
+components are polynomials in cos(theta) of degree L - 1, for even m of degree L - 2 times sin(theta), as the functions
+d^n_m,+-1 of spherical waves are. So its values on any other circle follow, by Lagrange's polynomial at Gauss's nodes.
+
+Degrees are counted about the middle of the sources, where they are fewest. Phases are turned there first, and back
+afterwards.
+
+With E along x on the axis (Ludwig's third definition), CO = E_theta cos(phi) - E_phi sin(phi) and XP = E_theta sin(phi)
++ E_phi cos(phi).
+
+References:
+    Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116; Hansen (ed.), Spherical Near-Field Antenna Measurements, 1988,
+    app. A1 (functions of degree and order); Wang & Xiang, Math. Comp. 81 (2012) 861, theorem 3.1 (weights of Lagrange's
+    polynomial at Gauss's nodes).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from fdtd.errors import ConfigError
+from fdtd.farfield import decibels
+from fdtd.farfield.cuts import check_window, largest, squared
+
+LEAST_AROUND = 72
+"""Directions on a circle, at least: a step of 5 degrees."""
+
+_NEVER_ZERO = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rings:
+    """Means and largest values over phi of a far field, on T circles, equally spaced from 0 to 180 degrees.
+
+    Attributes:
+        co: Mean of the co-polar amplitude on each circle, complex, (..., T); its square is directivity.
+        cross: Largest cross-polar power on each circle, (..., T).
+    """
+
+    co: np.ndarray
+    cross: np.ndarray
+
+    @property
+    def boresight(self) -> np.ndarray:
+        """Co-polar power on the axis, (...); not zero, so that it may divide."""
+        return np.maximum(squared(self.co[..., 0]), np.finfo(float).tiny)
+
+
+def rings_of(
+    field: np.ndarray, wavenumber: np.ndarray, *, centre: tuple[float, float, float], intervals: int = 180
+) -> Rings:
+    """Return the circles of a far field.
+
+    Args:
+        field: E_theta and E_phi, phases about the origin, complex, (F, L, P, 2): on L circles of Gauss's rule in
+            cos(theta), from -1 on, at P equally spaced phi from 0 on; both even.
+        wavenumber: rad/m, (F,).
+        centre: Middle of the sources, m.
+        intervals: In which to divide 0 to 180 degrees.
+    """
+    if field.ndim != 4 or field.shape[-1] != 2 or field.shape[1] % 2 or field.shape[2] % 2:
+        raise ConfigError(f"a field of shape {field.shape} is not on circles (must be F, L, P, 2 with even L and P)")
+    rings, around = field.shape[1:3]
+    nodes = np.arccos(np.polynomial.legendre.leggauss(rings)[0])
+    theta = np.linspace(0.0, np.pi, intervals + 1)
+    about = field * np.conj(_phases(wavenumber, centre, nodes, around))
+    waves = np.fft.fft(about, axis=2) / around
+    order = np.fft.fftfreq(around, 1 / around).astype(int)
+    finer = max(LEAST_AROUND, 8 * math.ceil(around / 4))  # a multiple of 8: 45 degrees are there
+    spectrum = np.zeros((len(field), len(theta), finer, 2), dtype=complex)
+    for at, matrix in enumerate(_matrices(rings, intervals)):
+        here = order[(order % 2 == at) & (np.abs(order) < around // 2)]
+        values = waves[:, :, here].reshape(len(field), rings, -1)
+        spectrum[:, :, here] = (matrix @ values).reshape(len(field), len(theta), len(here), 2)
+    whole = np.fft.ifft(spectrum, axis=2) * finer
+    whole *= _phases(wavenumber, centre, theta, finer)
+    phi = 2 * np.pi * np.arange(finer) / finer
+    co = whole[..., 0] * np.cos(phi) - whole[..., 1] * np.sin(phi)
+    cross = squared(whole[..., 0] * np.sin(phi) + whole[..., 1] * np.cos(phi))
+    closed = np.concatenate([cross, cross[..., :2]], axis=-1)
+    return Rings(co=co.mean(axis=-1), cross=largest(closed))
+
+
+def _phases(wavenumber: np.ndarray, place: tuple[float, float, float], theta: np.ndarray, around: int) -> np.ndarray:
+    """Return exp(jk place.d) on circles, (F, T, around, 1)."""
+    phi = 2 * np.pi * np.arange(around) / around
+    x, y, z = place
+    path = np.sin(theta)[:, None] * (x * np.cos(phi) + y * np.sin(phi)) + z * np.cos(theta)[:, None]
+    return np.exp(1j * np.asarray(wavenumber)[:, None, None] * path)[..., None]
+
+
+@lru_cache(maxsize=8)
+def _matrices(rings: int, intervals: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values at equally spaced theta from those at Gauss's nodes, (T, L), for even and for odd orders."""
+    cosine, weights = np.polynomial.legendre.leggauss(rings)
+    theta = np.linspace(0.0, np.pi, intervals + 1)
+    factors = np.sqrt((1 - cosine**2) * weights) * np.where(np.arange(rings) % 2, -1.0, 1.0)
+    apart = np.cos(theta)[:, None] - cosine
+    factors = factors / np.where(np.abs(apart) < _NEVER_ZERO, _NEVER_ZERO, apart)
+    odd = factors / factors.sum(axis=-1, keepdims=True)
+    even = np.sin(theta)[:, None] * odd / np.sqrt(1 - cosine**2)
+    for one in (even, odd):
+        one.setflags(write=False)
+    return even, odd
+
+
+def crosspol_of_rings_db(rings: Rings, theta: float) -> np.ndarray:
+    """Largest cross-polar level in all directions within theta (rad) over the co-polar one on the axis, dB, (...).
+
+    Between circles by parabolas; at theta itself by one of the amplitudes, which begin as theta or its square.
+    """
+    check_window(0.0, theta)
+    place = theta / np.pi * (rings.cross.shape[-1] - 1)
+    last = min(int(place + 1e-9), rings.cross.shape[-1] - 1)
+    here = rings.cross[..., : last + 1]
+    found = largest(here) if last > 1 else here.max(axis=-1)
+    if place - last > 1e-9:
+        middle, off = max(last, 1), place - max(last, 1)
+        before, here, after = np.sqrt(np.moveaxis(rings.cross[..., middle - 1 : middle + 2], -1, 0))
+        found = np.maximum(found, (here + off * (after - before) / 2 + off**2 * (after - 2 * here + before) / 2) ** 2)
+    return decibels(found / rings.boresight)
