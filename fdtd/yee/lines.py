@@ -15,6 +15,7 @@ _ROUGHEST = 2.5  # ratio of neighbours that is taken where none keeps to the gro
 _ROUNDING = 1e-9  # of a gap; cells are differences of places, with errors of 1e-13 of a cell
 _SAMPLES = 200  # of the wanted cell between two anchors, at least
 _MOST_SAMPLES = 20_000
+_MOST_CELLS = 1_000_000  # between two anchors: no lattice in space with as many along one axis can be solved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,8 @@ def graded(
         whole: Pairs of neighbouring anchors that stay one cell.
 
     Raises:
-        ConfigError: Neighbours of all planes differ by more than a factor of 2.5.
+        ConfigError: Neighbours of all planes differ by more than a factor of 2.5, or there are more than a million
+            cells between two anchors.
     """
     ends = sorted(anchors)
     kept = {ends.index(low) for low, _ in whole}
@@ -137,6 +139,11 @@ def _share(place: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     low, high = place[0], place[-1]
     middle = (wanted[1:] + wanted[:-1]) / 2
     count = np.concatenate([[0.0], np.cumsum((high - low) / len(middle) / middle)])
+    if not count[-1] <= _MOST_CELLS:
+        raise ConfigError(
+            f"the lattice has {count[-1]:.2g} cells between {low:.4g} and {high:.4g} m of one axis (must be <= "
+            f"{_MOST_CELLS}); use larger cells, or lower the ratio of the highest frequency to the lowest"
+        )
     cells = max(1, int(np.ceil(count[-1] - 1e-6)))
     planes = np.interp(np.arange(cells) * count[-1] / cells, count, place)
     planes[0] = low
