@@ -27,6 +27,7 @@ from fdtd.waveforms import GaussianPulse, KaiserPulse, Pulse, pulse_for, short_p
 _FEED_ABSORBER = 16  # cells; -110 dB at 60 degrees to the axis, where TE11 runs at 1.2 times its cutoff
 ABOVE_CUTOFF = 1.02  # nearer to it the feed's waves hardly move, and the lattice's own cutoff may lie above
 _MARGIN = 2  # cells between the antenna and the contour
+_MOST_CELLS = 10_000_000  # from the aperture to an end of the antenna: no lattice with as many can be solved
 _SAMPLES_PER_PERIOD = 5
 _LOOK = 160  # standard time steps between two looks at the energy, at least
 _LONG_FRACTION = 0.995  # of the stability limit, where `courant_fraction` has its default
@@ -294,8 +295,14 @@ def _box(extent: Extent, settings: Settings, d: float) -> dict[str, int]:
     """Return size and origin of the lattice, and the contour in it: of a `Layout`, by name.
 
     Raises:
-        ConfigError: The grid that was asked for is too small.
+        ConfigError: The grid that was asked for is too small, or one would have more than ten million cells a side.
     """
+    longest = float(np.max([extent.r_max, -extent.z_min, extent.z_max]))
+    if not longest <= _MOST_CELLS * d:
+        raise ConfigError(
+            f"an antenna that reaches {longest:.4g} m from the feed's aperture has {longest / d:.3g} cells of "
+            f"{d * 1e3:.4g} mm on the way (must be <= {_MOST_CELLS}); make it smaller, or the cells larger"
+        )
     lowest, layer_cells = min(settings.frequencies), settings.layer_cells
     distance = speed_of_light / lowest / 4 if settings.layer_distance is None else settings.layer_distance
     gap = max(math.ceil(distance / d), _MARGIN + 3)

@@ -118,6 +118,13 @@ def test_refused(changes: dict[str, Any], message: str) -> None:
         pytest.fail(f"accepted: {layout}")
 
 
+@pytest.mark.parametrize("reach", [1e198, math.inf, math.nan])
+def test_an_antenna_of_endless_cells_is_refused(reach: float) -> None:
+    """A slip of a unit may make an antenna so large that numbers of bytes are no floats."""
+    with pytest.raises(ConfigError, match=r"cells of 0\.3 mm on the way \(must be <= 10000000\)"):
+        made(dataclasses.replace(LENS, r_max=reach), cell=0.3e-3)
+
+
 def test_short_feed_is_refused() -> None:
     """Absorber, source and port need 12 cells."""
     extent = dataclasses.replace(LENS, feed_length=3e-3, z_min=-3.4e-3)
