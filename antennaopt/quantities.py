@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, Overflow
@@ -130,7 +131,7 @@ def parse_quantity(value: Any, dimension: Dimension) -> float:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise QuantityError(f"is not {dimension.a_name}; write a number with its unit, for example {dimension.example}")
     if not isinstance(value, str):
-        if not math.isfinite(value):
+        if not abs(value) <= sys.float_info.max:  # of a whole number too: math.isfinite raises OverflowError
             raise QuantityError(f"is not finite; write a number with its unit, for example {dimension.example}")
         proposed = _from_hertz(value, dimension) or f"{value:g} {dimension.usual}"
         raise QuantityError(f'has no unit; write it as text with one, for example "{proposed}"')

@@ -305,7 +305,7 @@ Frequency = Annotated[float, _quantity(Bounds(dimension=FREQUENCY, above=True))]
 Duration = Annotated[float, _quantity(Bounds(dimension=TIME, above=True))]
 Number = Annotated[float, Strict()]
 Fraction = Annotated[float, Strict(), Field(ge=0.0, le=1.0)]
-Count = Annotated[int, Strict(), Field(ge=1)]
+Count = Annotated[int, Strict(), Field(ge=1, le=10**15)]
 
 
 def is_float(value: float) -> bool:

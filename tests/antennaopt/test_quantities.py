@@ -79,6 +79,8 @@ def test_a_bare_frequency_may_be_in_hertz(value, proposed):
         ("-Infinity mm", "is not finite"),
         (math.nan, "is not finite"),
         (math.inf, "is not finite"),
+        (10**400, "is not finite"),
+        (-(10**400), "is not finite"),
         ("1e9999 mm", "too large"),
         (True, "is not a length"),
         (None, "is not a length"),
