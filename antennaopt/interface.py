@@ -1,4 +1,4 @@
-"""The Python interface: load, simulate, optimise, and read runs. `import antennaopt as ao` offers all of it."""
+"""The Python interface, exported by `import antennaopt as ao`: load, simulate, optimise, and read runs."""
 
 from __future__ import annotations
 

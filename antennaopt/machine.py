@@ -1,4 +1,4 @@
-"""What this program reads of its machine: users' files, installed packages, the processor. Imports nothing heavy."""
+"""Data of this machine: user files, installed packages, processor. Imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of merit of an antenna: the one table for solver, goals, rows, tables and reports.
+"""Figures of merit of an antenna: one table for solver, goals, rows, tables and reports.
 
 A new metric is an entry of `METRICS`; a figure of the pattern has its function in `fdtd.farfield`. Runs record the
 metrics of their rows in the manifest, so that older run folders stay readable.

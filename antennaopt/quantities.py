@@ -1,4 +1,4 @@
-"""Quantities with units: "3.6 mm", "30 GHz", "8 h", "20 deg" to SI numbers and back, each checked for its dimension."""
+"""Quantities with units: convert "3.6 mm", "30 GHz", "8 h", "20 deg" to SI numbers and back, with checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch of outcomes as it is sent: its numbers as arrays, for what is done with all of them at once."""
+"""A batch of outcomes as sent: its numbers as arrays, for operations on all outcomes at once."""
 
 from __future__ import annotations
 

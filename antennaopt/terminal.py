@@ -1,4 +1,4 @@
-r"""Text output of the program: hidden characters become visible, and a failed write becomes an exit code.
+r"""Text output of the program: hidden characters are made visible, and a failed write becomes an exit code.
 
 Titles, keys, paths and messages of workers come from files and from other machines. On a terminal their control
 characters could recolour, overwrite or reorder the output. So `sys.stdout` and `sys.stderr` are replaced, while a

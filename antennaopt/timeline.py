@@ -1,4 +1,4 @@
-"""State of a run from its events: convergence, rate, failures, use of devices; from the log or from the farm."""
+"""State of a run from its events, from the log or the farm: convergence, rate, failures, use of devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances of frozen data classes that are made by the thousand."""
+"""Fast construction of frozen data classes, without checks."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What `antennaopt bench` measures."""
+"""Benchmarks of `antennaopt bench`."""

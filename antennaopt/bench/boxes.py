@@ -1,4 +1,4 @@
-"""`bench sweep` in space: Yee's lattice, closed or with absorbing layers, and the heat equation, from noise."""
+"""`bench sweep` in three dimensions: Yee's lattice, closed or with absorbing layers, and the heat equation."""
 
 from __future__ import annotations
 

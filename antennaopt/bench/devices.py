@@ -1,4 +1,4 @@
-"""One large lattice in space on one and on several devices of this host: rates, and whether the bits are equal."""
+"""Rates of one large 3-D lattice on one and on several devices of this host, and whether the bits are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole evaluations, from design to figures of merit, and where their time goes."""
+"""Time the stages of whole evaluations, from design to figures of merit."""
 
 from __future__ import annotations
 

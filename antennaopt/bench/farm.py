@@ -1,4 +1,4 @@
-"""Which workers, how many batches each at a time, and which dispatch policy solve a generation fastest here.
+"""Find the workers, batches per worker and dispatch policy that solve a generation fastest on this machine.
 
 The resource plot of a heterogeneous scheduler: the same problem on every combination of workers; and with several grids
 its device plot: every combination against the size of the problem.

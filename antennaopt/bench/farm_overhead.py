@@ -1,4 +1,4 @@
-"""Cost of a run in addition to solving: whole runs whose antennas are not solved, or by a worker that sleeps."""
+"""Cost of a run without solving: whole runs with no antennas solved, or with workers that sleep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation that solves nothing: outcomes of the size and shape of real ones, to measure what a run costs beside.
+"""An evaluation that solves nothing: it returns outcomes of realistic size and shape, to measure the cost of the farm.
 
 Workers import this module by its name.
 """

@@ -1,4 +1,4 @@
-"""Measured paces of a device's schemes, over those that their plans promise: `antennaopt doctor --paces`."""
+"""Measured rates of a device's schemes over the rates that their plans predict: `antennaopt doctor --paces`."""
 
 from __future__ import annotations
 

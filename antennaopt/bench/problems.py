@@ -1,4 +1,4 @@
-"""What kernels are timed on: reference lenses, fields in cylinders, sums, from noise; and the same less some parts."""
+"""Problems for timing kernels: reference lenses, fields in cylinders, sums, from noise, also with parts left out."""
 
 from __future__ import annotations
 

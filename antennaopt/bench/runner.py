@@ -1,4 +1,4 @@
-"""What all benches share: timings in turns, median and spread, and what stored figures rest on."""
+"""Common parts of the benchmarks: timings in turns, median and spread, and the provenance of stored figures."""
 
 from __future__ import annotations
 

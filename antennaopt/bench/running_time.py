@@ -1,4 +1,4 @@
-"""What stored searches say: expected running times, shares of targets reached, and which differences are no chance.
+"""Statistics of stored searches: expected running times, shares of targets reached, significance of differences.
 
 References:
     Hansen, Auger, Ros, Mersmann, Tusar, Brockhoff, COCO: a platform for comparing continuous optimizers in a black-box

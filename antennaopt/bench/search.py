@@ -1,4 +1,4 @@
-"""Search quality: algorithms against each other with the same budget, over several seeds; and a farm on its own clock.
+"""Search quality: compare algorithms at the same budget over several seeds, and simulate a farm on its own clock.
 
 On that clock every antenna is solved in this process and takes as long as its worker needs for it. What a search finds
 with a number of workers, and what a dispatch policy makes of devices and cores, is the same on every machine. Sending,

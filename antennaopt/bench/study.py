@@ -1,4 +1,4 @@
-"""A whole study, from the start of Python to the report, and where its wall time goes."""
+"""Split the wall time of a whole study, from the start of Python to the report."""
 
 from __future__ import annotations
 

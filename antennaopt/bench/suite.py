@@ -1,4 +1,4 @@
-"""Frozen problems for search algorithms: many searches at equal evaluations, all at one farm.
+"""Frozen problems for search algorithms: many searches with equal evaluations share one farm.
 
 Each search asks for a generation at a time. The generations of all searches of a problem fill the farm together, so
 that a device always has whole batches. Searches of a seed share their first generation, which is solved once.

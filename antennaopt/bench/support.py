@@ -1,4 +1,4 @@
-"""What works here: which stencil, scheme and backend go together, and whether a backend solves as another does."""
+"""Supported combinations of stencil, scheme and backend, and self-tests that compare two backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tiles --tune` of antennas in space: schemes and their shapes timed on a device from noise, with everything on."""
+"""`tiles --tune` for antennas in three dimensions: time schemes and their shapes on a device, from noise."""
 
 from __future__ import annotations
 

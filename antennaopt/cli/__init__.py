@@ -1,4 +1,4 @@
-"""The command line. Each command is a file here; what it needs is imported when it runs."""
+"""The command line: one file per command. A command imports its modules when it runs."""
 
 from antennaopt.cli.entry import main
 

@@ -1,4 +1,4 @@
-"""`antennaopt bench kernels` and `sweep`: the update kernels, whole and in part, and against problem size."""
+"""`antennaopt bench kernels`, `sweep` and `devices`: time the update kernels, whole, in part, and by problem size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runner of the benches: their rows are stored, drawn and printed as a table, or read again to be drawn."""
+"""Runner of the benchmarks: store, draw and print their rows, or draw stored rows."""
 
 from __future__ import annotations
 

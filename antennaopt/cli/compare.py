@@ -1,4 +1,4 @@
-"""`antennaopt compare` and `report`: runs side by side, and the HTML report of one, from their folders."""
+"""`antennaopt compare` and `report`: compare runs, and write the HTML report of a run, from their folders."""
 
 from __future__ import annotations
 

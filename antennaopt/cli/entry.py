@@ -1,4 +1,4 @@
-"""Entry point: the commands, the exit code of what happened, and what of stderr the user sees."""
+"""Entry point: commands, exit codes, and the part of stderr that the user sees."""
 
 from __future__ import annotations
 

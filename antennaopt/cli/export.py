@@ -1,4 +1,4 @@
-"""`antennaopt export`: data of an antenna of a run, or a script for another solver."""
+"""`antennaopt export`: write data of an antenna of a run, or a script for another solver."""
 
 from __future__ import annotations
 

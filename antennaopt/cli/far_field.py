@@ -1,4 +1,4 @@
-"""The files of `export` and `simulate` that hold an antenna's far field for other programs."""
+"""Far-field files of `export` and `simulate` for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of `export` and `simulate` that hold an antenna's geometry."""
+"""Geometry files of `export` and `simulate`."""
 
 from __future__ import annotations
 

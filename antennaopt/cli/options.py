@@ -1,4 +1,4 @@
-"""Options that several commands share, and the checks that belong to them."""
+"""Options that several commands share, and their checks."""
 
 from __future__ import annotations
 

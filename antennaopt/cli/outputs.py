@@ -1,4 +1,4 @@
-"""The files that `simulate` writes; those of results `export` writes too."""
+"""Output files of `simulate`; `export` writes those of results too."""
 
 from __future__ import annotations
 

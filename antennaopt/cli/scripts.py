@@ -1,4 +1,4 @@
-"""The scripts of `export` and `simulate` that solve an antenna with another program."""
+"""Scripts of `export` and `simulate` that solve an antenna with another program."""
 
 from __future__ import annotations
 

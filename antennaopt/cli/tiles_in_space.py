@@ -1,4 +1,4 @@
-"""The part of `antennaopt tiles --tune` on antennas in space, and what it shares with planar and axisymmetric ones."""
+"""`antennaopt tiles --tune` for antennas in three dimensions, and its parts in common with other stencils."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiment file: TOML in, checked and frozen settings in SI out. Pydantic is used in here and nowhere else."""
+"""The experiment file: from TOML to checked and frozen settings in SI units. Only this package uses Pydantic."""
 
 from antennaopt.experiment.antenna import Antenna, Solver
 from antennaopt.experiment.cluster import Cluster

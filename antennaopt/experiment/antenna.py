@@ -1,4 +1,4 @@
-"""The tables of an antenna file: [antenna], by the parameters that its family gives, and [solver]."""
+"""The tables of an antenna file: [antenna], with the parameters of its family, and [solver]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice behind `algorithm = "auto"`: by the kinds of the genes, the objectives, and the size of a generation.
+"""The choice of `algorithm = "auto"`, from the kinds of genes, the objectives and the size of a generation.
 
 `benchmarks/search_rule` has the problems on which the rule was made; decision record 0043 what was measured.
 """

@@ -1,4 +1,4 @@
-"""An experiment file for a family, a frequency and a gain, commented; see `antennaopt.families.start`."""
+"""Write a commented experiment file for a family, a frequency and a gain; see `antennaopt.families.start`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What experiment files of `antennaopt new` have for antennas that are solved in three dimensions."""
+"""Contents of experiment files of `antennaopt new` for antennas in three dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of an experiment with other entries, from its resolved one."""
+"""Change entries of a resolved experiment."""
 
 from __future__ import annotations
 

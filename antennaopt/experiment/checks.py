@@ -1,4 +1,4 @@
-"""What a file's entries must be to each other, and physics that needs no field solved."""
+"""Checks of a file's entries against each other, and of physics that needs no solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the farm: where antennas are solved."""
+"""The table [cluster]: where antennas are solved."""
 
 from __future__ import annotations
 

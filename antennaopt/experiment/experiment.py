@@ -1,4 +1,4 @@
-"""The whole file: an experiment, or an antenna when nothing in it is a range; its first fault in one line."""
+"""The whole file: an experiment, or an antenna if no parameter is a range; reports the first error in one line."""
 
 from __future__ import annotations
 

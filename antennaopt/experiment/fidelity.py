@@ -1,4 +1,4 @@
-"""The table `fidelity`: coarser cells or an earlier stop for a search, before it finishes as [solver] says."""
+"""The table `fidelity`: coarser cells or an earlier stop for the first part of a search."""
 
 from __future__ import annotations
 

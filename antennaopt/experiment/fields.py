@@ -1,4 +1,4 @@
-"""What a single entry may hold: quantities, ranges that become genes, and the error that names the entry."""
+"""Values of single entries: quantities, ranges that become genes, and errors that name the entry."""
 
 from __future__ import annotations
 

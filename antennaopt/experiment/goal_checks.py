@@ -1,4 +1,4 @@
-"""Objectives and constraints: those that no antenna can meet are refused, and those that hardly make sense warned of.
+"""Checks of objectives and constraints: refuse those that no antenna can meet, and warn about doubtful ones.
 
 A study may want to see how far a goal is missed. An efficiency above 1 and bounds that contradict each other are
 refused.

@@ -1,4 +1,4 @@
-"""The table [limits]: what a workshop or a printer cannot make."""
+"""The table [limits]: limits of a workshop or a printer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a TOML file to an experiment."""
+"""Load an experiment from a TOML file."""
 
 from __future__ import annotations
 

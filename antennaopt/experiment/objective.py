@@ -1,4 +1,4 @@
-"""The table of an objective: a metric or a figure, its bounds, where it holds."""
+"""The table of an objective: a metric or a figure, its bounds, and its frequencies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a search: evolution, certificate."""
+"""The tables of a search: [evolution] and [certificate]."""
 
 from __future__ import annotations
 

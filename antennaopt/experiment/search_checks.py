@@ -1,4 +1,4 @@
-"""What the entries of a file about its search must be to each other, and the designs that it begins with."""
+"""Checks of a file's entries about its search against each other, and its first designs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Goals for a length or a diameter that the ranges of a file do not reach: found from drawings, before solving."""
+"""Warn about goals for a length or a diameter outside the ranges of a file, from drawings, before solving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file of an antenna that is solved in three dimensions must be, and its closed form."""
+"""Checks of files of antennas in three dimensions, and their closed form."""
 
 from __future__ import annotations
 

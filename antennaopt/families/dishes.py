@@ -1,4 +1,4 @@
-"""What dishes share: the families that may feed one, and a dish round the feed's tube whose beam leaves forwards.
+"""Common parts of dishes: the feed families, and a dish around the feed's tube with a forward beam.
 
 The reflecting surface of that dish is z = V + r^2 / (4 F) from the tube's outer wall to `diameter` / 2, with F =
 `focal_ratio` times the diameter.

@@ -1,4 +1,4 @@
-"""What every antenna family provides: its description, the feed that all of them share, and sections as polygons."""
+"""Interface of every antenna family: description, common feed, and sections as polygons."""
 
 from __future__ import annotations
 

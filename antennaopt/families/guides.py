@@ -1,4 +1,4 @@
-"""Circular guides of an antenna: where along the axis its inner wall has one radius, found on its section."""
+"""Circular waveguides of an antenna: ranges along the axis with a constant inner radius, found on its section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of making: what a workshop or a printer cannot make, found in an antenna's section before it is solved.
+"""Limits of making: check an antenna's section against the limits of a workshop or a printer, before solving.
 
 The section is looked at whole, both halves, with metal united and dielectrics cut as the solver fills them. The closed
 end of the feed, which stands for a guide that goes on, is left open.

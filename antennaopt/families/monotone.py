@@ -1,4 +1,4 @@
-"""Monotone cubics through points (PCHIP): the numbers of SciPy's, to the bit, without the second that its import takes.
+"""Monotone cubics through points (PCHIP): equal to SciPy's, to the bit, without the second that its import takes.
 
 Derivatives at the points are weighted harmonic means of the slopes on either side (Fritsch & Butland, SIAM J. Sci.
 Stat. Comput. 5 (1984) 300), at the ends three-point estimates that keep the shape (Moler, Numerical Computing with

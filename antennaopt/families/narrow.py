@@ -1,4 +1,4 @@
-"""Lengths of antennas in space that a lattice can be too coarse for: the limits, and one text for all that break them.
+"""Smallest lengths of antennas in three dimensions that a lattice can resolve, and the message for smaller ones.
 
 Lattice planes stand at the edges of metal, whatever the cell, and cells between two edges are smaller than `cell` where
 those are close together. They may be a twentieth of it: smaller ones would make time steps too short to be of use.

@@ -1,4 +1,4 @@
-"""The feed alone: an open circular waveguide."""
+"""An open circular waveguide: the feed without a further body."""
 
 from __future__ import annotations
 

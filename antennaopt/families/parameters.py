@@ -1,4 +1,4 @@
-"""A family's table of parameters and its limits, as plain data: what an antenna file may hold; the feed's modes."""
+"""A family's table of parameters and its limits, as plain data for the antenna file; the modes of the feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A horn of one or more sections, each of which follows one of the curves of Granet and James, in an even wall."""
+"""A horn of one or more sections along the curves of Granet and James, with a wall of constant thickness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles of horns and the metal round them: curves a(z), walls of even thickness, sharp edges; a batch at a time.
+"""Profiles of horns and their metal: curves a(z), walls of constant thickness, sharp edges; a batch at a time.
 
 Polygons of a batch have the same number of corners; an antenna that needs fewer repeats its last ones. Corners are
 whole picometres, as exported files have them.

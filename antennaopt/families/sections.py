@@ -1,4 +1,4 @@
-"""Sections of bodies of revolution as polygons: what is wrong with one, its free edges, its thinnest places."""
+"""Sections of bodies of revolution as polygons: their errors, free edges and thinnest places."""
 
 from __future__ import annotations
 

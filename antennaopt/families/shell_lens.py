@@ -1,4 +1,4 @@
-"""A lens of a core and any number of layers round it, on the feed.
+"""A lens with a core and any number of layers around it, on the feed.
 
 The core is a cylinder of the lens's radius R under a cap. With n the index of the core (the eccentricity of an ellipse
 whose far focus is the aperture's centre is 1 / n):

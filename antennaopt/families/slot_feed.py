@@ -1,4 +1,4 @@
-"""A microstrip line below a ground that couples through a slot in it: parameters, metal, drawing, limits, closed forms.
+"""A microstrip line below a ground, coupled through a slot: parameters, metal, drawing, limits, closed forms.
 
 The ground is z = 0 and the substrate is below it. The line runs along x, crosses the slot's middle at a right angle and
 ends in an open stub beyond it. The port is at its other end, between line and ground, as those of a patch's lines.

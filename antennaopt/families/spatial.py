@@ -1,4 +1,4 @@
-"""Boards: antennas of metal sheets and tubes, dielectric slabs and a port, which are no bodies of revolution.
+"""Antennas that are not bodies of revolution: metal sheets and tubes, dielectric slabs and a port.
 
 Lengths are in m. A ground is in the plane z = 0, and the antenna radiates towards +z.
 """

@@ -1,4 +1,4 @@
-"""A horn whose inside is a cubic through a list of radii, with a wall of even thickness.
+"""A horn with a cubic spline through a list of radii as inner surface, and a wall of constant thickness.
 
 The monotone cubic (PCHIP) never overshoots its radii. The free one (natural spline: no curvature at both ends) has a
 continuous curvature, and may.

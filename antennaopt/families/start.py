@@ -1,4 +1,4 @@
-"""Where a search begins: dimensions, ranges and goals for a gain, in wavelengths lam at the frequency."""
+"""First designs of a search: dimensions, ranges and goals for a gain, in wavelengths lam at the frequency."""
 
 from __future__ import annotations
 

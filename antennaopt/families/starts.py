@@ -1,4 +1,4 @@
-"""Rules of `antennaopt new`: the gains that each family's closed form holds for."""
+"""Rules of `antennaopt new`: the range of gains of each family's closed form."""
 
 from __future__ import annotations
 

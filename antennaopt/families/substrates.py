@@ -1,4 +1,4 @@
-"""What antennas of metal on a grounded substrate share: the substrate's parameters and size, feeds by probe or line."""
+"""Common parts of antennas on a grounded substrate: parameters and size of the substrate, feeds by probe or line."""
 
 from __future__ import annotations
 

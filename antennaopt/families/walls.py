@@ -1,4 +1,4 @@
-"""Walls and other thin places of bodies of revolution that a lattice can be too coarse for: limits and their texts.
+"""Walls and other thin places of bodies of revolution that a lattice may not resolve: limits and messages.
 
 The lattice has the open part of every edge and face, so a wall may be thinner than a cell. It is found by searching
 edges in 32 pieces: a thinner one than the limit is found in some places and lost in others, and is not solved.

@@ -1,4 +1,4 @@
-"""Outcomes as a farm hands them over: one after another, or all that came in one reply."""
+"""Order in which a farm returns outcomes: one by one, or all outcomes of a reply together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches and what becomes of one that failed: the driver's own book-keeping.
+"""Batches and the fate of failed ones: the driver's records.
 
 A batch of several that fails is cut in two, so that the antenna to blame ends up alone and the others are kept. A batch
 of one is tried again as often as its kind of failure deserves and then ends as a typed outcome.

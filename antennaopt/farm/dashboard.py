@@ -1,4 +1,4 @@
-"""A page of our own on a scheduler's dashboard, and gauges next to Dask's: the events of a study, live.
+"""A page on a scheduler's dashboard, and gauges in addition to Dask's: the live events of a study.
 
 Runs in the scheduler's process. The driver sends its events under one topic; they are counts and names, and what they
 come to is shown at `/antennaopt`, and at `/metrics` where prometheus_client is installed.

@@ -1,4 +1,4 @@
-"""Dask clients of a scheduler, under deadlines of our own: what answers may be anything, and may never end."""
+"""Dask clients of a scheduler, with deadlines: any program may answer, and an answer may never end."""
 
 from __future__ import annotations
 

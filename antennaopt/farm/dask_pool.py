@@ -1,4 +1,4 @@
-"""The worker pool on Dask: batches go through its scheduler, whichever kind of cluster that is.
+"""The worker pool on Dask: sends batches through the scheduler of any kind of cluster.
 
 The pool watches scheduler and workers, ends batches that take too long, and starts our own scheduler again when it has
 ended. Every batch comes back, with a reply or with a failure.

@@ -1,4 +1,4 @@
-"""Batches in flight: submitted through Dask, brought back into the driver's own queue, watched meanwhile."""
+"""In-flight batches: submitted through Dask, watched, and returned to the driver's queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many antennas a worker is given next: pure book-keeping.
+"""Size of the next batch of a worker; no input or output.
 
 `greedy`: a free worker gets the next batch, of the usual size for its kind. `assignment`: each worker's speed S is
 measured, and it is given what keeps it busy for a target time T, F = S x T. With both, batches become smaller when

@@ -1,4 +1,4 @@
-"""Worker processes of this machine that are started before the driver has imported what starts workers.
+"""Local worker processes that start while the driver is still importing its modules.
 
 They import what solves, and start their devices, while the driver imports Dask, reads the experiment and plans it. The
 nannies of Dask then take them in place of new ones (`METHOD`, one more of the ways in which `multiprocessing` starts a

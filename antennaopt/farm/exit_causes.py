@@ -1,4 +1,4 @@
-"""How a worker process ended: by itself, or killed from outside, by the log of the nanny that watched it.
+"""Exit cause of a worker process, by itself or killed from outside, from the log of its nanny.
 
 What no nanny can tell counts as the process's own doing, so that an antenna that always crashes is found in the end; a
 nanny that is gone too went down with its host.

@@ -1,4 +1,4 @@
-"""The farm: batches of antennas in, one outcome an individual out, whatever happens to the workers.
+"""The farm: takes batches of antennas and returns one outcome per individual, also if workers fail.
 
 The driver owns the truth and the pool is transport. As many batches are in flight as workers take; the driver counts
 attempts, cuts batches that failed, and gives every individual exactly one outcome. Workers are sent plain numbers and

@@ -1,4 +1,4 @@
-"""Processes of one host of a farm, until a signal stops them: the scheduler, or a worker a device or a core."""
+"""Processes of one host of a farm, until a signal stops them: the scheduler, or one worker per device or core."""
 
 from __future__ import annotations
 

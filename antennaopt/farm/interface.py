@@ -1,4 +1,4 @@
-"""The two interfaces of the farm: what a run needs of a farm, and what a farm needs of its worker pool.
+"""The two interfaces of the farm: between run and farm, and between farm and worker pool.
 
 A farm turns batches into one outcome an individual: it retries, cuts and dispatches. A pool moves batches to workers
 and back, and reports how each attempt ended. `antennaopt.farm.farm` is the farm on any pool.

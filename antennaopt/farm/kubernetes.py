@@ -1,4 +1,4 @@
-"""Workers as pods of Kubernetes, through dask-kubernetes and its operator: a scheduler, and a GPU or some cores a pod.
+"""Workers as Kubernetes pods, through dask-kubernetes and its operator: one scheduler, and a GPU or some cores per pod.
 
 Scheduler and workers are our own commands, under TLS with the certificates of a secret; the driver comes in through a
 port that Kubernetes forwards to loopback, and shows certificates of the same authority.

@@ -1,4 +1,4 @@
-"""Clusters with a scheduler in this process: worker processes of this machine, or those that a queue brings."""
+"""Clusters with a scheduler in this process and workers on this machine or from a queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster that runs already, behind a scheduler's address: other versions than ours are refused."""
+"""A running cluster at a scheduler's address; other versions are refused."""
 
 from __future__ import annotations
 

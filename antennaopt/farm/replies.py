@@ -1,4 +1,4 @@
-"""Outcomes of a batch as the message of a reply, and back."""
+"""Outcomes of a batch, to and from the message of a reply."""
 
 from __future__ import annotations
 

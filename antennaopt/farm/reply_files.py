@@ -1,4 +1,4 @@
-"""Arrays of a reply in a file, where worker and driver share a machine: over a socket they are encrypted and decrypted.
+"""Arrays of a reply in a file, if worker and driver share a machine: a socket would encrypt and decrypt them.
 
 The file is in the folder that the cluster has for itself, which no other user may enter. Its reader removes it; what a
 worker leaves that dies in between goes with the folder.

@@ -1,4 +1,4 @@
-"""What a dashboard answers: requests for figures, under names of this machine.
+"""Requests that a dashboard answers: figures, under names of this machine.
 
 Every web page that a browser of this machine shows can send requests to loopback, under a name of its own (DNS
 rebinding): so the names of the dashboard are checked too.

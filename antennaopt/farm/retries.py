@@ -1,4 +1,4 @@
-"""Turn results into outcomes, or into what is tried next. The driver counts the attempts.
+"""Turn results into outcomes or into retries. The driver counts the attempts.
 
 Every individual gets one outcome, the first that comes. One that comes late, from a batch that was given up and tried
 again elsewhere, is compared with it: they must be equal.

@@ -1,4 +1,4 @@
-"""Rules for connections: TLS with certificates of one authority, except on loopback where that is asked for.
+"""Rules for connections: TLS with certificates of one authority, optional on loopback only.
 
 A program that reaches a Dask scheduler or worker can have it run any code, and gets any object as an answer; so both
 ends must prove that they belong together.

@@ -1,4 +1,4 @@
-"""Dask's scheduler and worker with less HTTP: workers serve none, a scheduler's dashboard shows figures and no more.
+"""Dask's scheduler and worker with less HTTP: workers serve none, and a scheduler's dashboard only shows figures.
 
 TLS does not cover HTTP, and Dask's pages also show logs, call stacks and tracebacks, and have routes that retire
 workers. `antennaopt.farm.requests` says which requests are answered.

@@ -1,4 +1,4 @@
-"""Workers as jobs of SLURM, through dask-jobqueue: one process with one GPU a job, or one process a core of it."""
+"""Workers as SLURM jobs, through dask-jobqueue: one process with one GPU per job, or one process per core."""
 
 from __future__ import annotations
 

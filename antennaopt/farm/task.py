@@ -1,4 +1,4 @@
-"""What a worker runs: one batch through the evaluation function. Imports nothing heavy; data in, data out.
+"""The task of a worker: evaluate one batch. Imports nothing heavy; takes and returns plain data.
 
 Designs travel as one matrix, outcomes as one text: Dask looks into every list and dictionary of a task and writes
 numbers one by one; arrays and text it takes as they are. An exception comes back as text, never as an object: nothing

@@ -1,4 +1,4 @@
-"""Figures of merit with options: what an objective may ask of the stored cuts and of the geometry.
+"""Figures of merit with options, computed from the stored cuts and the geometry for objectives.
 
 A metric (`antennaopt.metrics`) is in every row. A figure is in the rows of the runs that ask for it. It is computed
 from stored cuts, so that another one costs no field solve (`antennaopt.solve.figures`).

@@ -1,4 +1,4 @@
-"""A figure of merit that an objective asks for: its name, its options, and what is refused."""
+"""A figure of merit of an objective: its name, its options, and their checks."""
 
 from __future__ import annotations
 

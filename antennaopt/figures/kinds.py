@@ -1,4 +1,4 @@
-"""The table of figures: what each takes, how it is computed, its unit and its label."""
+"""The table of figures: options, computation, unit and label of each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Figures and HTML report of a run, from its files alone. Matplotlib and Jinja are used in here and nowhere else."""
+"""Figures and HTML report of a run, from its files alone. Only this package uses Matplotlib and Jinja."""

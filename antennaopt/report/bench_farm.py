@@ -1,4 +1,4 @@
-"""The figures of `bench farm` and `bench search`: what a farm reaches without a solver, and how long workers wait."""
+"""Figures of `bench farm` and `bench search`: rates of a farm, and waiting times of workers."""
 
 from __future__ import annotations
 

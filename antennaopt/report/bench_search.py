@@ -1,4 +1,4 @@
-"""The figure of `bench search --problem`: how many targets each algorithm reaches, and after how many evaluations."""
+"""The figure of `bench search --problem`: share of targets reached by each algorithm, against evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best antenna of a run in its report: a dimensioned drawing of the section, and files for other programs."""
+"""Files of the best antenna of a run in its report: a dimensioned drawing, and files for other programs."""
 
 from __future__ import annotations
 

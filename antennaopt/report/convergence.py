@@ -1,4 +1,4 @@
-"""How searches went: fitness, shortfalls and genes of one run by generation; and runs side by side."""
+"""Convergence of searches: fitness, shortfalls and genes of a run by generation, and comparisons of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report draws: figures of a run's rows, which can be drawn before the best antenna's field is there."""
+"""Figures of a report from the rows of a run, which do not need the field of the best antenna."""
 
 from __future__ import annotations
 

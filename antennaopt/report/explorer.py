@@ -1,4 +1,4 @@
-"""All antennas of a run in the report: data of a plot to hover and click on, and how genes go with the fitness."""
+"""All antennas of a run in the report: data of an interactive plot, and correlation of genes with fitness."""
 
 from __future__ import annotations
 

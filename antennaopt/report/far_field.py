@@ -1,4 +1,4 @@
-"""The far field of a solved antenna as other programs take it: amplitudes of both planes, powers, the whole sphere.
+"""The far field of a solved antenna for other programs: amplitudes of both planes, powers, the whole sphere.
 
 E_theta = E(theta) cos(phi) and E_phi = -H(theta) sin(phi), with exp(+jwt) and without the factor exp(-jkr) / r, seen
 from the axis's point z = 0. Their phase is over that of the feed's incident wave there. The field is along +x on the

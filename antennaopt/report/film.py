@@ -1,4 +1,4 @@
-"""The pulse on its way through the antenna as a film, `.gif` by Pillow or `.mp4` by ffmpeg as a program of its own.
+"""Film of the pulse in the antenna: `.gif` by Pillow, or `.mp4` by ffmpeg as a separate program.
 
 Shown is E_x in the E plane over time, with sign, bodies outlined, time in ps.
 """

@@ -1,4 +1,4 @@
-"""The front of a run, from its rows: antennas that no other is better than in every objective."""
+"""The front of a run, from its rows: the non-dominated antennas."""
 
 from __future__ import annotations
 

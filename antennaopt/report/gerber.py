@@ -1,4 +1,4 @@
-"""Metal of boards as Gerber files, one a layer, as a board house takes them; lengths in mm.
+"""Metal of boards as Gerber files, one per layer, for a board manufacturer; lengths in mm.
 
 A file holds the outlines of a layer as regions, seen from above, in the antenna's coordinates. They go from the largest
 to the smallest: a hole is erased after the metal around it is drawn, and before metal inside the hole is.

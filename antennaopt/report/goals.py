@@ -1,4 +1,4 @@
-"""Findings on a run from its rows: goals met, missed and out of reach, genes at a bound; and their text."""
+"""Findings from the rows of a run: goals met, missed and out of reach, genes at a bound; and their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script that solves the same antenna with Meep, a program of its own.
+"""A script that solves the same antenna with Meep, a separate program.
 
 Only text is written here: Meep (GPL) is neither imported nor needed; the script is run where it is installed.
 """

@@ -1,4 +1,4 @@
-"""A script that solves the same antenna with openEMS, a program of its own; only text is written here."""
+"""A script that solves the same antenna with openEMS, a separate program; this module only writes text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as its report shows it: read once from the run folder's files, never from live objects."""
+"""The data of a run for its report: read once from the files of the run folder, never from live objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The made antennas of a design, as a table and as a drawing: how each goal's figure spreads, and the yield."""
+"""The made antennas of a design as a table and a figure: the spread of each goal, and the yield."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each goal costs the others, from the rows of a run: the antenna nearest to each goal, and its other figures."""
+"""Trade-offs between goals, from the rows of a run: the antenna nearest to each goal, and its other figures."""
 
 from __future__ import annotations
 

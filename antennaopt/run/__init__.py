@@ -1,4 +1,4 @@
-"""What `antennaopt run` and `antennaopt resume` do, from an experiment to its best antenna.
+"""Runs: `antennaopt run` and `antennaopt resume`, from an experiment to its best antenna.
 
 Import from its modules: `antennaopt simulate` needs neither the search nor the farm.
 """

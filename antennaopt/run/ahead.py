@@ -1,4 +1,4 @@
-"""The figures and files of a run that its rows decide, made while its workers certify the best antennas."""
+"""Figures and files of a run that depend on its rows only, made while workers certify the best antennas."""
 
 from __future__ import annotations
 

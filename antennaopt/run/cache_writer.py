@@ -1,4 +1,4 @@
-"""A process that writes the evaluation cache's entries, for drivers whose own interpreter is busy.
+"""A process that writes the entries of the evaluation cache, to relieve a busy driver.
 
 SQLite gives the interpreter away for each row. A thread that takes it back waits for its turn where another computes,
 and makes that one give way as often.

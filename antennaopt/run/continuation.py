@@ -1,4 +1,4 @@
-"""Which experiment a run goes on with, and what a new run takes over from an old one.
+"""Resume and fork: the experiment of a continued run, and the data that a new run takes from an old one.
 
 A resumed run has the same physics and search, perhaps another budget or cluster. A fork has other physics, another
 search, what not, and begins with the population of the old run, which is only read. What was solved for the old run is

@@ -1,4 +1,4 @@
-"""What a run will cost, from its plan and a timed antenna: `antennaopt run --dry-run`."""
+"""Estimate the cost of a run from its plan and a timed antenna: `antennaopt run --dry-run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generation, or a state, as the message to the process that writes it, and back: MessagePack and raw arrays."""
+"""Messages to the process that writes generations and states: MessagePack and raw arrays."""
 
 from __future__ import annotations
 

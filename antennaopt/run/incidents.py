@@ -1,4 +1,4 @@
-"""Events of a farm as lines for the run's log and for people."""
+"""Events of a farm as lines for the log of the run and for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interfaces that the driver works with; tests put cheap ones in their place."""
+"""Interfaces of the driver; tests replace them by cheap ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the evaluation cache knows: keys of designs, and the beginnings of digests that batches take along."""
+"""Entries of the evaluation cache: keys of designs, and the partial digests that batches carry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs on several lattices: their plans, a farm that solves each generation on its own, and the choice of `auto`."""
+"""Runs on several lattices: their plans, a farm that uses the lattice of each generation, and the choice of `auto`."""
 
 from __future__ import annotations
 

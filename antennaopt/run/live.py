@@ -1,4 +1,4 @@
-"""What those who watch a run are shown of its best antenna: section, pattern, goals."""
+"""Live view of a run's best antenna: section, pattern, goals."""
 
 from __future__ import annotations
 

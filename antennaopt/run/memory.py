@@ -1,4 +1,4 @@
-"""What a driver remembers of a run: which designs are known, and the outcomes that it may still need."""
+"""The driver's memory of a run: known designs, and the outcomes that may still be needed."""
 
 from __future__ import annotations
 

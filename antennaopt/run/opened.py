@@ -1,4 +1,4 @@
-"""A run folder as an object of Python: its rows, its antennas and their yield."""
+"""A run folder as a Python object: its rows, its antennas and their yield."""
 
 from __future__ import annotations
 

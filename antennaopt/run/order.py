@@ -1,4 +1,4 @@
-"""The order of completion, of searches whose offspring depend on it: recorded, followed by a resume, or by arrival."""
+"""The order of completion, for searches whose offspring depend on it: recorded, replayed by a resume, or by arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process of the driver's own that writes what it is sent, for drivers whose own interpreter is busy.
+"""A separate process that writes the data it receives, to relieve a busy driver.
 
 The driver sends one message at a time over a pair of connected sockets: a text, and arrays. The answer says that its
 content is on the disk, or why it is not. Where the driver ends first the process reads the end of the messages, and

@@ -1,4 +1,4 @@
-"""Antennas of the next generation that are solved before the one under way is complete."""
+"""Antennas of the next generation that are solved before the current one is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an experiment to its search, to its solver plan and to the first designs that can be built."""
+"""From an experiment to its search, its solver plan and its first feasible designs."""
 
 from __future__ import annotations
 

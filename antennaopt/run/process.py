@@ -1,4 +1,4 @@
-"""What a run needs of its process, and changes in it: a guarded call, signals, the garbage collector, warnings.
+"""Process-wide state of a run: a guarded call, signals, the garbage collector, warnings.
 
 Ctrl-C, SIGTERM and SIGHUP: the first asks the driver to drain and save, a second Ctrl-C stops at once.
 """

@@ -1,4 +1,4 @@
-"""What can be watched of a run: a bar or lines for a person, the log, the farm's dashboard and its metrics."""
+"""Progress of a run: a bar or lines on the terminal, the log, the dashboard and its metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What workers with devices prepare before they need it."""
+"""Preparation of workers with devices before their first batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solve again what damaged files held: the search is replayed from its seed on the rows that are whole.
+"""Solve the antennas of damaged files again: replay the search from its seed with the undamaged rows.
 
 Each generation is bred as it was. An antenna whose row can be read gets the outcome of that row, the others are solved.
 So the replay must come to the genomes of every whole file, and to the state of the checkpoint: that is checked before

@@ -1,4 +1,4 @@
-"""A farm in front of the farm: what is in the evaluation cache is not solved again, and what is solved goes into it.
+"""A farm with the evaluation cache: known antennas are not solved again, and solved antennas are added.
 
 The driver looks up and writes; workers only rasterise, digest and recognise (`antennaopt.solve.recognition`). A
 design that was solved before, to its last bit, is answered without any worker. An antenna whose cells are known is

@@ -1,4 +1,4 @@
-"""Samples in a search: made copies of a generation's candidates are solved in rounds, and decide their fitness.
+"""Samples in a search: made copies of candidates are solved in rounds and determine their fitness.
 
 All candidates of a run have the same deviations, from the run's seed. What follows a round is decided when all of its
 copies are back: the order of arrival decides nothing. See `antennaopt.search.robust` for the schedule, and for the

@@ -1,4 +1,4 @@
-"""What is stored of a search under way: full generations with the state after them, and parts of one."""
+"""Storage of a running search: full generations with the state after them, and parts of a generation."""
 
 from __future__ import annotations
 

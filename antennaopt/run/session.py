@@ -1,4 +1,4 @@
-"""One session of a run: the driver on a run folder, and what is written when the search is over."""
+"""One session of a run: the driver on a run folder, and the files written after the search."""
 
 from __future__ import annotations
 

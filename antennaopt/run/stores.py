@@ -1,4 +1,4 @@
-"""The run folder as the driver's store, and the way from stored rows to outcomes."""
+"""The run folder as the driver's store, and the conversion of stored rows to outcomes."""
 
 from __future__ import annotations
 

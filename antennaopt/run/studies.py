@@ -1,4 +1,4 @@
-"""Yield studies: made antennas of a design are solved on a farm, judged by the goals, and written."""
+"""Yield studies: made antennas of a design are solved on a farm, compared with the goals, and stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run reports at its end: the best antenna with its certificate, and the files under best/."""
+"""Results at the end of a run: the best antenna with its certificate, and the files under best/."""
 
 from __future__ import annotations
 

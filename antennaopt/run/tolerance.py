@@ -1,4 +1,4 @@
-"""The yield of a run's antenna: made antennas are drawn, solved on the run's farm, and judged by the run's goals."""
+"""The yield of an antenna of a run: draw made antennas, solve them on the run's farm, compare them with the goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes after the first generations: constraints that no antenna has met, goals that none came near."""
+"""Notes after the first generations: constraints that no antenna has met, and goals that are out of reach."""
 
 from __future__ import annotations
 

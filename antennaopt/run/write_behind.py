@@ -1,4 +1,4 @@
-"""The run folder as a store that returns at once: a thread writes, or has another process write where that pays."""
+"""The run folder as a store that returns at once: a thread writes, or another process if that saves time."""
 
 from __future__ import annotations
 

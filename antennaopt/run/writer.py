@@ -1,4 +1,4 @@
-"""A process that writes a run's generations and checkpoints, for drivers whose own interpreter is busy.
+"""A process that writes the generations and checkpoints of a run, to relieve a busy driver.
 
 The process holds the run folder's lock together with the driver, by the same open file. Where the driver ends first the
 process ends after the write under way, and with it the lock: nothing else writes to the folder meanwhile.

@@ -1,4 +1,4 @@
-"""The yield of the best antennas of a search with samples: fresh samples, which the search has not seen.
+"""The yield of the best antennas of a search with samples, from new samples.
 
 The estimate from inside the search is optimistic: the best of many candidates are chosen by it. Fresh samples of the
 same tolerances have no such bias.

@@ -1,4 +1,4 @@
-"""Searches: genomes in [0, 1], bounded operators, algorithms behind one protocol of ask and tell.
+"""Searches: genomes in [0, 1], bounded operators, and algorithms with a common ask-and-tell protocol.
 
 DEAP's operators are used in here and nowhere else. What crosses the border is plain numbers and ids. Everything is
 imported when it is first used: an experiment file, and a worker, need the objectives but not DEAP.

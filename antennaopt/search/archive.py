@@ -1,4 +1,4 @@
-"""Antennas that a search has solved on one level, and by how much they miss each goal: what predictions are made of."""
+"""Solved antennas of a search on one level, and their distances from each goal: the training data of predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol of every algorithm, and what they share: settings, genes, seed, a population and the best so far."""
+"""The protocol of every algorithm, and common parts: settings, genes, seed, population, best so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Genomes in [0, 1], decoded to SI values, and what a search hands out and takes back: plain, JSON-able data."""
+"""Genomes in [0, 1], decoded to SI values, and the plain JSON-able data that a search exchanges."""
 
 from __future__ import annotations
 

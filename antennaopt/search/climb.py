@@ -1,4 +1,4 @@
-"""The way of a search from coarse cells to fine ones: when a level ends, and what the next one begins with.
+"""Levels of a search from coarse to fine cells: when a level ends, and the first generation of the next.
 
 A level ends after its share of the budget, or when a stop is due. The first generation of the next level solves the
 best individuals again, with its cells. From then on the search knows values of that level alone: fitness of one level

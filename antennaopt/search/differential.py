@@ -1,4 +1,4 @@
-"""Differential evolution: SHADE, which learns its step length and crossover rate from the children that did better.
+"""Differential evolution: SHADE, which adapts step length and crossover rate to successful offspring.
 
 References:
     Tanabe, Fukunaga, Success-history based parameter adaptation for differential evolution, IEEE CEC 2013, p. 71.

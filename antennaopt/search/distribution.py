@@ -1,4 +1,4 @@
-"""A normal distribution on [0, 1]^n that learns from the better half of its samples: the step of CMA-ES.
+"""A normal distribution on [0, 1]^n that adapts to the better half of its samples: the step of CMA-ES.
 
 Samples beyond a bound are folded back, and the distribution learns from the folded ones.
 

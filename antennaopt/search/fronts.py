@@ -1,4 +1,4 @@
-"""Fronts: non-dominated sorting, crowding, a spread choice of points, and hypervolume. All numbers are minimised.
+"""Fronts: non-dominated sorting, crowding, selection of spread points, and hypervolume. All numbers are minimised.
 
 References:
     Deb, Pratap, Agarwal, Meyarivan, A fast and elitist multiobjective genetic algorithm: NSGA-II, IEEE Trans. Evol.

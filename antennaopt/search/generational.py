@@ -1,4 +1,4 @@
-"""Searches with generations: the genetic algorithm, random search with the same budget, and what others build on."""
+"""Searches with generations: the genetic algorithm, random search at the same budget, and their common base."""
 
 from __future__ import annotations
 

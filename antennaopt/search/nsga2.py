@@ -1,4 +1,4 @@
-"""NSGA-II: no weights, a front of antennas that no other is better than in every objective.
+"""NSGA-II: a front of non-dominated antennas, without weights.
 
 References:
     Deb, Pratap, Agarwal, Meyarivan, A fast and elitist multiobjective genetic algorithm: NSGA-II, IEEE Trans. Evol.

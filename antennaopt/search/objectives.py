@@ -1,4 +1,4 @@
-"""Objectives: outcomes in, shortfalls in dB out, and how candidates rank by them. They read outcomes only."""
+"""Objectives: compute shortfalls in dB from outcomes, and rank candidates by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variation and selection: DEAP's operators where they keep the bounds, bounded forms where they do not.
+"""Variation and selection: DEAP's operators that keep the bounds, and bounded forms of the others.
 
 Every operator works in place on genomes in [0, 1] and draws from Python's `random` module, as DEAP does; `seeded` puts
 a generator of its own in that module's place. The three that nearly all searches use, `simulated_binary`, `polynomial`

@@ -1,4 +1,4 @@
-"""Perturbed copies of a design: what a workshop makes of it, drawn from a seed."""
+"""Perturbed copies of a design, as a workshop might make them, drawn from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The local search at the end of a search: the best few each get a small normal distribution that closes in on them.
+"""The local search at the end of a search: a small normal distribution around each of the best few antennas.
 
 It has the last share of the budget. When the search before it is over for another reason, it begins then.
 """

@@ -1,4 +1,4 @@
-"""A race: which candidates of a generation are sampled on, round by round, and what is certain before a round is over.
+"""A race: the candidates of a generation that continue in each round, and those already certain within a round.
 
 A round's decision is made when all of its samples are solved. So it does not depend on the order in which they come.
 Before that, it is certain of some candidates that they will be sampled on, whatever the other samples come to. Their

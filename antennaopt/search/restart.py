@@ -1,4 +1,4 @@
-"""The count by which a search starts again: generations without a better best since it last began."""
+"""The rule for new starts: the number of generations without improvement since the last start."""
 
 from __future__ import annotations
 

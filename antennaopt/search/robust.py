@@ -1,4 +1,4 @@
-"""Fitness over made copies of a candidate, and the schedule by which a search takes them.
+"""Fitness over made copies of a candidate, and the schedule of samples.
 
 A copy, a sample, has the fitness of its outcome and meets all goals or not. An aim makes one number of a candidate's
 samples. The number is monotone in each sample. So bounds for all samples follow from those solved: the others meet all

@@ -1,4 +1,4 @@
-"""How one antenna stands to a goal, and what a goal is called."""
+"""Position of one antenna relative to a goal, and the label of a goal."""
 
 from __future__ import annotations
 

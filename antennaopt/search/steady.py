@@ -1,4 +1,4 @@
-"""Evolution without generations: a child is bred whenever a place is free, from those who are complete by then.
+"""Evolution without generations: an individual is bred when a worker is free, from the individuals complete by then.
 
 Everything follows from the seed and the order of completion: individuals are named by that order, and each holds
 its place in the order of birth and how many were complete by then.

@@ -1,4 +1,4 @@
-"""CMA-ES with a surrogate: Gaussian processes of the figures of antennas that were solved choose what is solved next.
+"""CMA-ES with a surrogate model: Gaussian processes of the figures of solved antennas select the next antennas.
 
 Before each generation the distribution takes a few steps by predictions alone. Then four times as many antennas are
 drawn as the population has, and the best by prediction are solved. The distribution learns from all that were drawn: of

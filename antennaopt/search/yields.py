@@ -1,4 +1,4 @@
-"""Statistics of made antennas: the share that meets all goals, the spread of each goal, and what it comes from."""
+"""Statistics of made antennas: the share that meets all goals, the spread of each goal, and its causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the solver and of the search as plain data with its defaults, free of any file format."""
+"""Settings of the solver and the search as plain data with defaults, independent of file formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a search: its algorithm, operators and stop, and how it goes from coarse cells to fine ones."""
+"""Settings of a search: algorithm, operators, stop, and levels from coarse to fine cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How made antennas differ from their design."""
+"""Settings of the deviations of made antennas from their design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arithmetic class: what must be equal for two solutions of the same cells to be equal to the bit.
+"""The arithmetic class: the conditions under which two solutions of the same cells are equal to the bit.
 
 One definition for the evaluation cache, which finds an outcome only in the class that it was solved in, and for
 `resume`, which names what differs from the class that the run began in. Workers are asked for theirs: they solve.

@@ -1,4 +1,4 @@
-"""Capacity for antennas: of this machine's memory, and of a device, with the scheme that steps them there."""
+"""Capacity for antennas: of this machine's memory, and of a device with the scheme that steps them."""
 
 from __future__ import annotations
 

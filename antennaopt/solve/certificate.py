@@ -1,4 +1,4 @@
-"""The trust certificate: what a solved antenna's own numbers say about how far they can be believed."""
+"""The certificate: checks of energy, power and mesh for a solved antenna."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complex cuts of an outcome: their keys and forms, and the directivity that follows from them.
+"""Complex cuts of an outcome: keys, forms, and directivity.
 
 An amplitude's square is directivity in its plane, so both planes start with the same value. Its phase is that of
 exp(+jwt) r exp(jkr) E, r from the axis's point z = 0, over that of the feed's incident wave in the same plane.

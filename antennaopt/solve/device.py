@@ -1,4 +1,4 @@
-"""Backends: which there are, which one `auto` is here, this machine's cores and devices, and what a worker's takes.
+"""Backends: available ones, the choice of `auto`, the cores and devices of this machine, and a worker's device.
 
 The driver has no CUDA context; workers are queried.
 """

@@ -1,4 +1,4 @@
-"""Designs in, outcomes out: the only crossing between the optimiser and the solver."""
+"""Evaluate designs: the only interface between the optimiser and the solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One antenna on two meshes, and the limit of its figures as the cell goes to zero (Richardson extrapolation).
+"""Solve one antenna on two meshes and extrapolate its figures to cell size zero (Richardson extrapolation).
 
 With an error of C h^p on cells h1 > h2 of one antenna, f = f2 + (f2 - f1) / ((h1/h2)^p - 1) has none of it left
 (Richardson, Phil. Trans. R. Soc. A 210 (1911) 307). Each figure is extrapolated in the form in which it is smooth in

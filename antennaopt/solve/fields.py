@@ -1,4 +1,4 @@
-"""Fields and outlines of one solved antenna, for pictures, films and files: plain arrays, SI, outside the absorbers."""
+"""Fields and outlines of one solved antenna, for figures, films and files: plain arrays, SI, outside the absorbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compute the figures that a run asks for from the cuts of its outcomes: no field is solved for them.
+"""Compute the figures with options of a run from the cuts of its outcomes, without a new solution.
 
 Workers compute them for a whole batch; the driver for outcomes that come from the evaluation cache.
 

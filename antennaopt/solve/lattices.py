@@ -1,4 +1,4 @@
-"""The lattice of a plan in numbers and words, whichever solver steps it."""
+"""The lattice of a plan in numbers and words, for every solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waves of modes in an outcome: their form, and what follows from them.
+"""Waves of modes in an outcome: their form and derived figures.
 
 An outcome's `modes` has a list a frequency, of one entry a wave: `plane` (height, m), `name` (TE11, TM11, ...),
 `direction`, and `s`, real and imaginary part of its power wave over that of the incident TE11 at z = 0, time convention

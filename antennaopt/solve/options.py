@@ -1,4 +1,4 @@
-"""What a call of `evaluate` may ask for besides an antenna's figures and fields."""
+"""Options of a call of `evaluate` in addition to an antenna's figures and fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of solving one antenna: the one definition of what an outcome may hold.
+"""The outcome of solving one antenna: the single definition of its contents.
 
 Outcomes are plain data in messages of workers (`antennaopt.farm.task`) and in files only: there `Outcome.of` reads one,
 `to_dict` makes one, and `fault_of` returns what is wrong with one that may have been damaged.

@@ -1,4 +1,4 @@
-"""Planes in which modes are measured: those of the file, the feed's port by default; what cannot be measured."""
+"""Planes in which modes are measured: those of the file, or the feed's port by default; and their checks."""
 
 from __future__ import annotations
 

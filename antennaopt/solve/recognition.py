@@ -1,4 +1,4 @@
-"""Which antennas of a batch need not be solved, because the same cells were solved before.
+"""Find the antennas of a batch whose cells were solved before and need no solution.
 
 The worker rasterises and so knows an antenna's digest; the driver owns what is known and sends the beginnings of those
 digests along with each batch. An antenna whose digest may be known comes back unsolved, as `known`, and the driver puts

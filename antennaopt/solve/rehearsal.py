@@ -1,4 +1,4 @@
-"""Preparation of a worker's device for a study, in a thread, before its first batch comes and while others are solved.
+"""Prepare a worker's device for a study in a thread, before its first batch and while others are solved.
 
 Nothing depends on it but time: what it does not come to, a batch does.
 """

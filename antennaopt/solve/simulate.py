@@ -1,4 +1,4 @@
-"""Simulate one antenna, on one mesh or on two: what `antennaopt simulate` and `antennaopt.simulate` share."""
+"""Simulate one antenna on one or two meshes: the common part of `antennaopt simulate` and `antennaopt.simulate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which solver solves a family: the only place that chooses between them.
+"""Choose the solver of a family, in one place.
 
 A solver is a pair: `plan` chooses the lattice and steps that the antennas of a study share, `evaluate` turns designs
 and that plan into outcomes. Both are imported when they are asked for: planning needs no kernels, and `--help` no

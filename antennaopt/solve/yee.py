@@ -1,4 +1,4 @@
-"""Designs in, outcomes out, for antennas that are solved in three dimensions on Yee's lattice."""
+"""Evaluate designs that are solved in three dimensions on Yee's lattice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan what the boards of a study share: frequencies, cell, layers and stop; each board has a lattice of its own.
+"""Plan a study in three dimensions: common frequencies, cell, layers and stop; each antenna has its own lattice.
 
 A lattice plane stands on each edge of metal, and edges move with the genes. So there is no lattice for all antennas of
 a study: `shape` is that of the largest one, for estimates of time and memory.

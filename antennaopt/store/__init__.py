@@ -1,4 +1,4 @@
-"""A run on disk: Parquet rows, checkpoints, and how they are read again. PyArrow is used in here and nowhere else.
+"""A run on disk: Parquet rows, checkpoints, and their readers. Only this package uses PyArrow.
 
 `load` and `pattern` are imported when they are first used, so that naming this package costs nothing.
 """

@@ -1,4 +1,4 @@
-"""The evaluation cache: outcomes of antennas solved before, by the digest of what was really solved.
+"""The evaluation cache: outcomes of solved antennas, with the digest of the solved problem as key.
 
 One SQLite file in the user's cache folder, shared by all runs of this user on this machine. A transaction is there
 whole or not at all, whatever kills the process; several processes take turns. Every entry carries a SHA-256 of its own.

@@ -1,4 +1,4 @@
-"""What a resume goes on from: the driver's state after a generation, and the order of completion of a steady state.
+"""The state for a resume: the driver's state after a generation, and the order of completion of a steady state.
 
 A checkpoint is JSON with a SHA-256, and nothing is ever unpickled. The last two are kept. One that is torn or has a
 flipped bit is found by its digest, and the one before it is used.

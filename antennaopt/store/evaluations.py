@@ -1,4 +1,4 @@
-"""A generation's files in the order in which they must come: patterns, made copies, rows, failures."""
+"""The files of a generation in the order of writing: patterns, made copies, rows, failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and folders of a run: each file whole or not at all, one writer at a time, nothing that leads elsewhere.
+"""Files and folders of a run: files written completely or not at all, one writer at a time, no links out of the folder.
 
 A file is written as `.tmp-*` next to its target (readers of Parquet folders skip names with a leading dot), flushed to
 the disk, renamed over the target, and the folder flushed, in that order: whatever kills the process, the target is

@@ -1,4 +1,4 @@
-"""Which file holds a generation: one file each at first, later several in a file that grows by whole replacements.
+"""Files of generations: first one file each, later several generations in a file that is replaced as a whole.
 
 The first generations have a file each, `gen-000012.parquet`. From generation `SINGLE` on a file is named after its
 first generation. Each further one is added by writing the whole file again, in one rename, until it holds `MOST_ROWS`

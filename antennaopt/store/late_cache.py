@@ -1,4 +1,4 @@
-"""The evaluation cache of a run: a thread writes its entries while the search goes on."""
+"""The evaluation cache of a run: a thread writes its entries while the search continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a run on several lattices: fitness is compared among those of one level only."""
+"""Rows of a run on several lattices: fitness is compared within a level only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of a run folder: rows and patterns as tables, and certificates."""
+"""Read a run folder: rows and patterns as tables, and certificates."""
 
 from __future__ import annotations
 

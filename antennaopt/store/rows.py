@@ -1,4 +1,4 @@
-"""From candidates and their outcomes to Parquet: flat rows, and radiation patterns, a generation at a time."""
+"""Write candidates and outcomes to Parquet: flat rows and radiation patterns, a generation at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run folder: everything a run leaves behind, each file written in one step, one writer at a time.
+"""The run folder: all files of a run, each written in one step, one writer at a time.
 
 In `<UTC stamp>-<name>-<config hash>/` stand `experiment.toml` (as given), `resolved.json` (with every default),
 `manifest.json` (where the numbers come from), `evals/gen-000012.parquet` and `patterns/gen-000012.parquet` (see

@@ -1,4 +1,4 @@
-"""An SQLite file that may be damaged: transactions, size, and which errors are damage."""
+"""An SQLite file that may be damaged: transactions, size, and the errors that mean damage."""
 
 from __future__ import annotations
 

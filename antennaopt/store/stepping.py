@@ -1,4 +1,4 @@
-"""How long the workers of a run stepped, and at which rate."""
+"""Stepping time and rate of the workers of a run."""
 
 from __future__ import annotations
 
