@@ -106,7 +106,8 @@ class Figure:
             return f"is of bodies of revolution; of figures with options antennas in space have {known}"
         frequencies = self.settings.get("frequencies") or (1e9,)
         ones = np.ones((1, len(frequencies), 4), complex)
-        rings = Rings(co=ones, cross=np.abs(ones))
+        level = np.abs(ones)
+        rings = Rings(co=ones, cross=level, power=level, order_one=level)
         made = SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones), rings=rings)
         try:
             self.kind.in_space(made, self.settings)

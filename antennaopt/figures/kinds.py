@@ -91,6 +91,11 @@ class SolvedInSpace:
         """Return values (B, 1) at all frequencies, (B, F)."""
         return np.broadcast_to(values, self.cuts.e.shape[:-1])
 
+    @cached_property
+    def feeds(self) -> dict[float, feeds.FeedEfficiencies]:
+        """Efficiencies by half angle, as far as they were asked for: figures share them."""
+        return {}
+
 
 @dataclass(frozen=True, kw_only=True)
 class FigureKind:
@@ -173,10 +178,14 @@ def _spread(data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     return data.everywhere(feeds.phase_centre_spread(_centre(data, options)[:, near])[:, None])
 
 
-def _feed(part: str, data: Solved, options: Options) -> np.ndarray:
+def _feed(part: str, data: Solved | SolvedInSpace, options: Options) -> np.ndarray:
     theta = options["theta"]
     if theta not in data.feeds:
-        data.feeds[theta] = feeds.feed_efficiencies(data.cuts, theta, data.wavenumber)
+        if isinstance(data, Solved):
+            data.feeds[theta] = feeds.feed_efficiencies(data.cuts, theta, data.wavenumber)
+        else:
+            centre = feeds.phase_centre(data.cuts, data.wavenumber, theta)
+            data.feeds[theta] = feeds.feed_efficiencies(_rings(data), theta, data.wavenumber, centre=centre)
     return getattr(data.feeds[theta], part)
 
 
@@ -267,10 +276,12 @@ _KINDS = (
     ),
     *(
         _OF_REFLECTOR(
-            metric=_SHARE(key=f"{part}_efficiency", label=f"{part} efficiency"),
+            metric=_SHARE(key=f"{part}_efficiency", label=f"{part.replace('bor1', 'BOR1')} efficiency"),
             compute=partial(_feed, part),
+            in_space=partial(_feed, part),
+            rings=True,
         )
-        for part in ("spillover", "polarisation", "illumination", "phase", "feed")
+        for part in ("spillover", "bor1", "polarisation", "illumination", "phase", "feed")
     ),
     FigureKind(
         metric=_DB(key="edge_taper_db", label="edge taper"),

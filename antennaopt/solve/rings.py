@@ -13,12 +13,12 @@ import numpy as np
 
 from fdtd.farfield.rings import Rings
 
-_ROWS = 3  # real and imaginary part of `co`, `cross`
+_ROWS = 5  # real and imaginary part of `co`, `cross`, `power`, `order_one`
 
 
 def texts_of(rings: Rings) -> list[str]:
     """Return the numbers of one antenna, (F, T), as a text a frequency: float32 in base64."""
-    rows = np.stack([np.real(rings.co), np.imag(rings.co), rings.cross], axis=1)
+    rows = np.stack([np.real(rings.co), np.imag(rings.co), rings.cross, rings.power, rings.order_one], axis=1)
     return [base64.b64encode(one.astype("<f4").tobytes()).decode() for one in rows]
 
 
@@ -29,8 +29,8 @@ def rings_from(each: Sequence[Sequence[str]]) -> Rings:
         ValueError: They are none, or differ in length.
     """
     rows = np.stack([np.stack([_rows(text) for text in one]) for one in each])
-    real, imaginary, cross = np.moveaxis(rows, 2, 0)
-    return Rings(co=real + 1j * imaginary, cross=cross)
+    real, imaginary, cross, power, order_one = map(np.ascontiguousarray, np.moveaxis(rows, 2, 0))
+    return Rings(co=real + 1j * imaginary, cross=cross, power=power, order_one=order_one)
 
 
 def fault_of_rings(texts: Any, frequencies: int) -> str | None:

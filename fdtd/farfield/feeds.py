@@ -27,6 +27,7 @@ from fdtd.farfield.cuts import (
     quadrature,
     squared,
 )
+from fdtd.farfield.rings import Rings
 
 _OWN_NODES = 16
 _CORRECTIONS = 3
@@ -40,12 +41,14 @@ class FeedEfficiencies:
 
     Attributes:
         spillover: Power inside the rim over all power.
-        polarisation: Co-polar power over all, inside the rim.
+        bor1: Power of the field of a body of revolution over all, inside the rim; 1 of a body of revolution.
+        polarisation: Co-polar power over all of that field, inside the rim.
         illumination: That of an aperture lit as the feed does, all in phase.
         phase: What the phases inside the rim leave of it, the feed's phase centre in the focus.
     """
 
     spillover: np.ndarray
+    bor1: np.ndarray
     polarisation: np.ndarray
     illumination: np.ndarray
     phase: np.ndarray
@@ -53,11 +56,11 @@ class FeedEfficiencies:
     @property
     def feed(self) -> np.ndarray:
         """Their product."""
-        return self.spillover * self.polarisation * self.illumination * self.phase
+        return self.bor1 * self.spillover * self.polarisation * self.illumination * self.phase
 
 
 def feed_efficiencies(
-    cuts: Cuts, theta: float, wavenumber: np.ndarray, *, centre: np.ndarray | None = None
+    cuts: Cuts | Rings, theta: float, wavenumber: np.ndarray, *, centre: np.ndarray | None = None
 ) -> FeedEfficiencies:
     """Split the efficiency with which a feed lights a paraboloid.
 
@@ -68,27 +71,62 @@ def feed_efficiencies(
         illumination  2 cot^2(t0/2) [int_0^t0 |CO| tan(theta/2)]^2 / int_0^t0 |CO|^2 sin
         phase         |int_0^t0 CO tan(theta/2)|^2 / [int_0^t0 |CO| tan(theta/2)]^2
 
+    These are of cuts. A field without symmetry, of rings, has terms of all azimuthal orders. Focal length f takes it
+    to the aperture's points rho = 2 f tan(theta/2), where its co-polar part is CO cos^2(theta/2) / f. On the axis the
+    reflector radiates the sum over the area rho d rho d phi, 2 f int int CO tan(theta/2) d theta d phi: that of the
+    mean over phi alone, C(theta) = int CO d phi / 2 pi, to which only terms of order 1 add, those of a body of
+    revolution. With P the mean of the power over phi and P1 its part of order 1
+
+        spillover     int_0^t0 P sin / int_0^pi P sin
+        bor1          int_0^t0 P1 sin / int_0^t0 P sin
+        polarisation  int_0^t0 |C|^2 sin / int_0^t0 P1 sin
+
+    and illumination and phase as above with C for CO. The product of all is |sum over the aperture|^2 over its area
+    pi (2 f tan(t0/2))^2 and over the power, which is the aperture efficiency of any field:
+
+        cot^2(t0/2) |int_0^2pi int_0^t0 CO tan(theta/2) d theta d phi|^2 / (pi int int (|E_theta|^2 + |E_phi|^2) sin)
+
+    with the last integral over the whole sphere. Of a body of revolution P1 = P = |CO|^2 + |XP|^2 of its 45-degree
+    plane, bor1 is 1, and the others are those of its cuts.
+
     Args:
-        cuts: Of the feed.
+        cuts: Of the feed, or its rings.
         theta: Half angle of the reflector, rad, below 180 degrees.
         wavenumber: rad/m; broadcasts with the cuts' leading axes.
         centre: z of the focus, m, that phases refer to, broadcasting too; when None the phase centre over the half
             angle, of each frequency by itself.
+
+    Raises:
+        ConfigError: The angle is no half angle, or rings have no centre.
+
+    References:
+        P.-S. Kildal & Z. Sipus, "Classification of rotationally symmetric antennas as types BOR0 and BOR1", IEEE
+        Antennas Propag. Mag. 37 (1995) no. 6, 114.
     """
     check_half_angle(theta)
+    if isinstance(cuts, Cuts):
+        z = phase_centre(cuts, wavenumber, theta) if centre is None else np.asarray(centre, dtype=float)
+    elif centre is None:
+        raise ConfigError("centre is missing; rings have no phase centre of their own, give that of their circles")
+    else:
+        z = np.asarray(centre, dtype=float)
     at = quadrature(cuts.samples, float(theta))
-    z = phase_centre(cuts, wavenumber, theta) if centre is None else np.asarray(centre, dtype=float)
     turn = (np.asarray(wavenumber) * z)[..., None] * (np.cos(at.theta) - 1.0)
     co = at.amplitude(cuts.co)
     sine, tangent = at.weights * np.sin(at.theta), at.weights * np.tan(at.theta / 2)
     co_power = (squared(co) * sine).sum(axis=-1)
-    inside = co_power + (at.power(cuts.cross) * sine).sum(axis=-1)
+    if isinstance(cuts, Cuts):
+        inside = body = co_power + (at.power(cuts.cross) * sine).sum(axis=-1)
+    else:
+        both = at.amplitude(cuts.power + 1j * cuts.order_one)
+        inside, body = ((part * sine).sum(axis=-1) for part in (np.real(both), np.imag(both)))
     lit = (np.sqrt(squared(co)) * tangent).sum(axis=-1)
     real, imaginary = ((part * tangent).sum(axis=-1) for part in _turned_back(co, turn))
     tiny = np.finfo(float).tiny
     return FeedEfficiencies(
         spillover=inside / np.maximum(cuts.radiated, tiny),
-        polarisation=co_power / np.maximum(inside, tiny),
+        bor1=body / np.maximum(inside, tiny),
+        polarisation=co_power / np.maximum(body, tiny),
         illumination=2 / np.tan(theta / 2) ** 2 * lit**2 / np.maximum(co_power, tiny),
         phase=(real**2 + imaginary**2) / np.maximum(lit**2, tiny),
     )

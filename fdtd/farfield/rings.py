@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 
 from fdtd.errors import ConfigError
-from fdtd.farfield import decibels
+from fdtd.farfield import decibels, polar_weights
 from fdtd.farfield.cuts import check_window, largest, squared
 
 LEAST_AROUND = 72
@@ -42,10 +42,24 @@ class Rings:
     Attributes:
         co: Mean of the co-polar amplitude on each circle, complex, (..., T); its square is directivity.
         cross: Largest cross-polar power on each circle, (..., T).
+        power: Mean of the power of both components, (..., T).
+        order_one: Mean of the power of their terms cos(phi) and sin(phi), the field of a body of revolution, (..., T).
     """
 
     co: np.ndarray
     cross: np.ndarray
+    power: np.ndarray
+    order_one: np.ndarray
+
+    @property
+    def samples(self) -> int:
+        """Number of circles, T."""
+        return self.co.shape[-1]
+
+    @property
+    def radiated(self) -> np.ndarray:
+        """int_0^pi of the mean power sin(theta) d theta, (...): 2 where its square is directivity."""
+        return (self.power * polar_weights(self.samples)).sum(axis=-1)
 
     @property
     def boresight(self) -> np.ndarray:
@@ -63,7 +77,7 @@ def rings_of(
             cos(theta), from -1 on, at P equally spaced phi from 0 on; both even.
         wavenumber: rad/m, (F,).
         centre: Middle of the sources, m.
-        intervals: In which to divide 0 to 180 degrees.
+        intervals: In which to divide 0 to 180 degrees; for integrals of powers 2 L at least.
     """
     if field.ndim != 4 or field.shape[-1] != 2 or field.shape[1] % 2 or field.shape[2] % 2:
         raise ConfigError(f"a field of shape {field.shape} is not on circles (must be F, L, P, 2 with even L and P)")
@@ -80,12 +94,19 @@ def rings_of(
         values = waves[:, :, here].reshape(len(field), rings, -1)
         spectrum[:, :, here] = (matrix @ values).reshape(len(field), len(theta), len(here), 2)
     whole = np.fft.ifft(spectrum, axis=2) * finer
-    whole *= _phases(wavenumber, centre, theta, finer)
     phi = 2 * np.pi * np.arange(finer) / finer
-    co = whole[..., 0] * np.cos(phi) - whole[..., 1] * np.sin(phi)
     cross = squared(whole[..., 0] * np.sin(phi) + whole[..., 1] * np.cos(phi))
     closed = np.concatenate([cross, cross[..., :2]], axis=-1)
-    return Rings(co=co.mean(axis=-1), cross=largest(closed))
+    if centre[0] or centre[1]:  # beside the axis phases change the orders; along it only phases
+        spectrum = np.fft.fft(whole * _phases(wavenumber, (*centre[:2], 0.0), theta, finer), axis=2) / finer
+    first, last = np.moveaxis(spectrum[:, :, (1, -1)], 2, 0)  # of exp(j phi) and exp(-j phi)
+    co = (first[..., 0] + last[..., 0] - 1j * (first[..., 1] - last[..., 1])) / 2
+    return Rings(
+        co=co * np.exp(1j * np.asarray(wavenumber)[:, None] * centre[2] * np.cos(theta)),
+        cross=largest(closed),
+        power=squared(spectrum).sum(axis=(-2, -1)),
+        order_one=(squared(first) + squared(last)).sum(axis=-1),
+    )
 
 
 def _phases(wavenumber: np.ndarray, place: tuple[float, float, float], theta: np.ndarray, around: int) -> np.ndarray:
@@ -117,8 +138,8 @@ def crosspol_of_rings_db(rings: Rings, theta: float) -> np.ndarray:
     Between circles by parabolas; at theta itself by one of the amplitudes, which begin as theta or its square.
     """
     check_window(0.0, theta)
-    place = theta / np.pi * (rings.cross.shape[-1] - 1)
-    last = min(int(place + 1e-9), rings.cross.shape[-1] - 1)
+    place = theta / np.pi * (rings.samples - 1)
+    last = min(int(place + 1e-9), rings.samples - 1)
     here = rings.cross[..., : last + 1]
     found = largest(here) if last > 1 else here.max(axis=-1)
     if place - last > 1e-9:

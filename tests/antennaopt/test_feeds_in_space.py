@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from antennas_in_space import loaded
 from patch_files import PROBE, STUDY, changed
+from scipy.constants import c
+from scipy.integrate import simpson
 from test_far_field_files import read_ffs
 from test_pyramidal_horn_family import HORN
 
@@ -27,7 +29,9 @@ from antennaopt.store.packing import packed, unpacked
 from antennaopt.store.run_folder import RunFolder
 
 CONES = 20, 50, 90
-FIGURES = [f"crosspol_db, theta={angle} deg" for angle in CONES]
+PARTS = "spillover", "bor1", "polarisation", "illumination", "phase", "feed"
+FIGURES = [f"crosspol_db, theta={angle} deg" for angle in CONES] + ["phase_centre_mm, theta=50 deg"]
+FIGURES += [f"{part}_efficiency, theta=50 deg" for part in PARTS]
 
 
 @pytest.fixture(scope="module", params=["horn", "patch"])
@@ -62,6 +66,34 @@ def test_cross_polarisation_is_that_of_the_file_within_each_cone(solved):
             level = 20 * np.log10(within / np.abs(co[0, 0]))
             assert level - 1e-3 < one[f"crosspol_db_{cone}deg"] < level + 0.05
         assert one["crosspol_db"] - 1e-3 < one["crosspol_db_90deg"] < one["crosspol_db"] + 0.5
+
+
+def test_efficiencies_are_those_of_the_file_s_double_integrals(solved, measured):
+    """By Simpson's rule in theta and sums over phi, in steps of 1 and 5 degrees, all from the file but the focus.
+
+    The product is that of the reflector's aperture, cot^2(t0/2) |sum of CO tan(theta/2)|^2 / (pi power).
+    """
+    for one, (theta, phi, co, cross) in solved:
+        k, z = 2 * np.pi * one["frequency_hz"] / c, 1e-3 * one["phase_centre_mm_50deg"]
+        co, cross = (part * np.exp(-1j * k * z * np.cos(theta)) for part in (co, cross))
+        e_theta, e_phi = co * np.cos(phi) + cross * np.sin(phi), cross * np.cos(phi) - co * np.sin(phi)
+        terms = [(e * np.exp(sign * 1j * phi)).mean(axis=0) for e in (e_theta, e_phi) for sign in (1, -1)]
+        body, mean = np.sum(np.abs(terms) ** 2, axis=0), co.mean(axis=0)
+        power, at = (np.abs(co) ** 2 + np.abs(cross) ** 2).mean(axis=0), theta[0]
+
+        def over(values, end, at=at):
+            return 2 * np.pi * simpson(values[: end + 1], x=at[: end + 1])
+
+        all_, (inside, of_body, of_co) = over(power * np.sin(at), 180), [
+            over(part * np.sin(at), 50) for part in (power, body, np.abs(mean) ** 2)
+        ]  # fmt: skip
+        lit, summed = over(np.abs(mean) * np.tan(at / 2), 50), over(mean * np.tan(at / 2), 50)
+        factor = 1 / (np.pi * np.tan(np.deg2rad(25)) ** 2)
+        exact = inside / all_, of_body / inside, of_co / of_body, factor * lit**2 / of_co, np.abs(summed) ** 2 / lit**2
+        for part, value in zip(PARTS, (*exact, factor * np.abs(summed) ** 2 / all_), strict=True):
+            off = abs(one[f"{part}_efficiency_50deg"] - value)
+            measured(f"{part} efficiency less that of the file", off, at_most=1e-4, frequency=one["frequency_hz"])
+        assert one["feed_efficiency_50deg"] == pytest.approx(np.prod(exact), abs=1e-4)
 
 
 def test_only_plans_with_such_a_figure_ask_for_the_field_at_all_phi(tmp_path):
@@ -115,6 +147,11 @@ metric = "crosspol_db"
 theta = "60 deg"
 at_most = -25
 weight = 0.1
+
+[[objective]]
+metric = "feed_efficiency"
+theta = "60 deg"
+at_least = 0.7
 """
 
 
@@ -146,6 +183,6 @@ def test_a_search_has_them_from_workers_and_from_the_cache(tmp_path):
     again = carried_out(STUDY + GOALS, tmp_path / "again", counts[2])
     solved_ = [sum(one) for one in counts]
     assert solved_[0] >= 4 and solved_[1] >= 4 and solved_[2] == 0
-    columns = [name for name in first.columns if name.startswith("crosspol_db_60deg_")]
-    assert len(columns) == 3 and not [name for name in plain.columns if name in columns]
+    columns = [name for name in first.columns if name.startswith(("crosspol_db_60deg_", "feed_efficiency_60deg_"))]
+    assert len(columns) == 6 and not [name for name in plain.columns if name in columns]
     assert first[columns].notna().all(axis=None) and first[columns].equals(again[columns])

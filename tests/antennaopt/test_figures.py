@@ -36,7 +36,7 @@ ASKED = {
     "phase_centre_spread_mm_40deg": {"metric": "phase_centre_spread_mm", "theta": "40 deg"},
     **{
         f"{part}_efficiency_60deg": {"metric": f"{part}_efficiency", "theta": "60 deg"}
-        for part in ("spillover", "polarisation", "illumination", "phase", "feed")
+        for part in ("spillover", "bor1", "polarisation", "illumination", "phase", "feed")
     },
     "edge_taper_db_60deg": {"metric": "edge_taper_db", "theta": "60 deg"},
     "beamwidth_deg_e_10db": {"metric": "beamwidth_deg", "plane": "e", "level_db": 10.0},

@@ -61,3 +61,21 @@ def rippled(seed: int = 3, batch: int = 6) -> Cuts:
     factors = (rng.normal(size=shape) + 1j * rng.normal(size=shape)) / (1 + order) ** 1.5
     e, h = 0.04 * factors @ wave + np.exp(-((angles() / 0.4) ** 2))
     return Cuts(e=e, h=h - h[..., :1] + e[..., :1])
+
+
+def on_circles(field: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]], rings: int) -> np.ndarray:
+    """E_theta and E_phi of a function of theta, (L, 1), and phi, (2 L,), on Gauss's circles, (L, 2 L, 2)."""
+    nodes = np.arccos(np.polynomial.legendre.leggauss(rings)[0])
+    return np.stack(np.broadcast_arrays(*field(nodes[:, None], np.pi * np.arange(2 * rings) / rings)), axis=-1) + 0j
+
+
+def of_revolution(cuts: Cuts, rings: int) -> np.ndarray:
+    """The field of cuts of order 1 on Gauss's circles, (F, L, 2 L, 2)."""
+    nodes = np.arccos(np.polynomial.legendre.leggauss(rings)[0])
+    phi = np.pi * np.arange(2 * rings) / rings
+    order = np.arange(cuts.samples)
+    both = []
+    for values in (cuts.e, cuts.h):
+        waves = np.linalg.solve(np.cos(np.outer(cuts.theta, order)), values[..., None])[..., 0]
+        both.append(waves @ np.cos(np.outer(order, nodes)))
+    return np.stack([both[0][..., None] * np.cos(phi), -both[1][..., None] * np.sin(phi)], axis=-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cut_patterns import rippled
+from cut_patterns import of_revolution, rippled
 from scipy.constants import speed_of_light
 
 from fdtd.errors import ConfigError
@@ -64,8 +64,13 @@ def test_rings_of_noise_are_those_of_its_own_field(faces, electrical_size, measu
     field = box.radiate(spectra, frequency, np.repeat(theta, around), np.tile(phi, 19)).reshape(19, around, 2)
     co = (field[..., 0] * np.cos(phi) - field[..., 1] * np.sin(phi)).mean(axis=-1)
     cross = (np.abs(field[..., 0] * np.sin(phi) + field[..., 1] * np.cos(phi)) ** 2).max(axis=-1)
+    power = (np.abs(field) ** 2).sum(axis=-1).mean(axis=-1)
+    terms = [(field * np.exp(sign * 1j * phi)[:, None]).mean(axis=1) for sign in (1, -1)]
+    order_one = sum((np.abs(one) ** 2).sum(axis=-1) for one in terms)
     measured("co-polar mean of noise", apart(found.co[0], co), at_most=1e-6)
     measured("cross-polar peak of noise", apart(found.cross[0], cross), at_most=5e-3)
+    measured("mean power of noise", apart(found.power[0], power), at_most=1e-6)
+    measured("power of order 1 of noise", apart(found.order_one[0], order_one), at_most=1e-6)
 
 
 @pytest.mark.parametrize("electrical_size", [1.0, 12.0])
@@ -73,21 +78,11 @@ def test_twice_the_directions_change_nothing(electrical_size, measured) -> None:
     made = noise("open", electrical_size)
     exact = rings_with(2 * made[-1], made)
     found = rings_with(made[-1], made)
-    measured("co-polar mean, of twice the order", apart(found.co, exact.co), at_most=1e-6)
+    for name in ("co", "power", "order_one", "radiated"):
+        change = apart(getattr(found, name), getattr(exact, name))
+        measured(f"{name} of rings, of twice the order", change, at_most=1e-6)
     measured("cross-polar peak, of twice the order", apart(found.cross, exact.cross), at_most=5e-3)
     assert apart(rings_with(2 * made[-1] // 3, made).co, exact.co) > 1e-5
-
-
-def of_revolution(cuts: Cuts, rings: int) -> np.ndarray:
-    """The field of cuts of order 1 on Gauss's circles, (F, L, 2 L, 2)."""
-    nodes = np.arccos(np.polynomial.legendre.leggauss(rings)[0])
-    phi = np.pi * np.arange(2 * rings) / rings
-    order = np.arange(cuts.samples)
-    both = []
-    for values in (cuts.e, cuts.h):
-        waves = np.linalg.solve(np.cos(np.outer(cuts.theta, order)), values[..., None])[..., 0]
-        both.append(waves @ np.cos(np.outer(order, nodes)))
-    return np.stack([both[0][..., None] * np.cos(phi), -both[1][..., None] * np.sin(phi)], axis=-1)
 
 
 def test_cross_polarisation_of_a_body_of_revolution() -> None:
@@ -117,7 +112,8 @@ def test_refused() -> None:
     for shape in ((1, 7, 14, 2), (1, 8, 15, 2), (8, 16, 2)):
         with pytest.raises(ConfigError, match="is not on circles"):
             rings_of(np.ones(shape), np.ones(1), centre=ORIGIN)
-    found = Rings(co=np.ones((1, 181)), cross=np.ones((1, 181)))
+    ones = np.ones((1, 181))
+    found = Rings(co=ones, cross=ones, power=ones, order_one=ones)
     for theta in (0.0, 4.0):
         with pytest.raises(ConfigError, match="must rise, within 0 to 180 deg"):
             crosspol_of_rings_db(found, theta)
