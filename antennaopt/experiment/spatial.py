@@ -92,8 +92,12 @@ def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
     Figures of bodies of revolution are computed from two stored cuts, which stand for the whole pattern. Those of a
     board do not.
     """
-    for one in () if family.spatial is None else figures:
+    if family.spatial is None:
+        return None
+    for one in figures:
         fault = one.fault_in_space()
+        if fault is None and one.kind.geometric and family.spatial.mouth is None:
+            fault = f"is of antennas with a mouth, and a {family.name} has none; leave it out"
         if fault is not None:
             return f"{one.name}: {one.metric} {fault}"
     return None

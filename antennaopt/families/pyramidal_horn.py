@@ -85,6 +85,11 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
             )
 
 
+def _mouth(design: Mapping[str, float]) -> float:
+    """Return the inside area of the aperture."""
+    return design["horn.width"] * design["horn.height"]
+
+
 def _start(design: Mapping[str, float], frequency: float) -> dict[str, float]:
     """Return the aperture of the optimum horn of the design's length at a frequency.
 
@@ -107,5 +112,5 @@ FAMILY = Family(
     parameters=(*GUIDE, *HORN),
     size=_size,
     faults=_faults,
-    spatial=Spatial(board=_board, start=_start, author="balanis", narrow=NARROW),
+    spatial=Spatial(board=_board, start=_start, author="balanis", narrow=NARROW, mouth=_mouth),
 )

@@ -272,6 +272,7 @@ class Spatial:
         author: Word of `evolution.start` for the closed form.
         fixed: Parameters that cannot be genes, since they decide how many others there are.
         narrow: Lengths that the cells must not be too coarse for; those that a design has not are left out.
+        mouth: Area of a design's aperture, m^2; None for antennas without one.
     """
 
     board: Callable[[Mapping[str, float]], Board]
@@ -279,3 +280,4 @@ class Spatial:
     author: str
     fixed: tuple[str, ...] = ()
     narrow: tuple[Narrow, ...] = ()
+    mouth: Callable[[Mapping[str, float]], float] | None = None

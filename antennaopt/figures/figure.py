@@ -108,7 +108,7 @@ class Figure:
         ones = np.ones((1, len(frequencies), 4), complex)
         level = np.abs(ones)
         rings = Rings(co=ones, cross=level, power=level, order_one=level)
-        made = SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones), rings=rings)
+        made = SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones), rings=rings, areas=level[:, :1, 0])
         try:
             self.kind.in_space(made, self.settings)
         except ConfigError as problem:

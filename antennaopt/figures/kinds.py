@@ -76,11 +76,13 @@ class SolvedInSpace:
         frequencies: Hz, (F,).
         cuts: Amplitudes whose squares are directivities, (B, F, N).
         rings: The field's means over phi, (B, F, T); None where no figure needs them.
+        areas: Of the apertures, m^2, (B, 1); None where no figure needs them.
     """
 
     frequencies: Sequence[float]
     cuts: Circles
     rings: Rings | None = None
+    areas: np.ndarray | None = None
 
     @cached_property
     def wavenumber(self) -> np.ndarray:
@@ -110,7 +112,7 @@ class FigureKind:
         takes: Options that may be given.
         words: End of the label: options, each with the text around it.
         planes: Allowed values of `plane`.
-        geometric: It reads `Solved.sizes`.
+        geometric: It reads `Solved.sizes`, in three dimensions `SolvedInSpace.areas`.
         band: One value for all frequencies of a goal.
         rings: In three dimensions it reads `SolvedInSpace.rings`.
     """
@@ -187,6 +189,11 @@ def _feed(part: str, data: Solved | SolvedInSpace, options: Options) -> np.ndarr
             centre = feeds.phase_centre(data.cuts, data.wavenumber, theta)
             data.feeds[theta] = feeds.feed_efficiencies(_rings(data), theta, data.wavenumber, centre=centre)
     return getattr(data.feeds[theta], part)
+
+
+def _mouth_efficiency(data: SolvedInSpace, options: Options) -> np.ndarray:
+    assert data.areas is not None  # noqa: S101 - `figures_fault` refuses families without a mouth
+    return beams.area_efficiency(data.cuts, data.areas, data.wavenumber)
 
 
 def _size(data: Solved, scale: float, *names: str) -> np.ndarray:
@@ -314,6 +321,7 @@ _KINDS = (
     FigureKind(
         metric=_SHARE(key="aperture_efficiency", label="aperture efficiency"),
         compute=lambda data, settings: beams.aperture_efficiency(data.cuts, data.sizes["aperture"], data.wavenumber),
+        in_space=_mouth_efficiency,
         geometric=True,
     ),
     FigureKind(

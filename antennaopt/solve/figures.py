@@ -71,6 +71,7 @@ def _computed(
             frequencies=tuple(outcomes[0].frequency_hz or ()),
             cuts=circles,
             rings=rings_from(texts) if texts else None,
+            areas=_areas(family, designs),
         )
         return _by_name(outcomes, figures, lambda one: _in_space(there, one))
     sized = any(one.kind.geometric for one in figures)
@@ -103,6 +104,12 @@ def _by_name(
         elif (values := compute(one)) is not None:
             found[one.name] = or_none(values)
     return found
+
+
+def _areas(family: Family, designs: Sequence[Mapping[str, float]]) -> np.ndarray | None:
+    """Return the areas of apertures, m^2, (antennas, 1); None of a family without one."""
+    mouth = None if family.spatial is None else family.spatial.mouth
+    return None if mouth is None else np.array([[mouth(design)] for design in designs])
 
 
 def _sizes(each: Sequence[Measures]) -> dict[str, np.ndarray]:

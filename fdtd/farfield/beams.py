@@ -195,3 +195,15 @@ def aperture_efficiency(cuts: Cuts, diameter: np.ndarray, wavenumber: np.ndarray
     """
     check_positive("diameter", diameter, "m")
     return cuts.boresight / (np.asarray(diameter) * np.asarray(wavenumber) / 2) ** 2
+
+
+def area_efficiency(cuts: Cuts | Circles, area: np.ndarray, wavenumber: np.ndarray) -> np.ndarray:
+    """Directivity on axis over 4 pi area / wavelength^2, that of an aperture uniformly lit, (...).
+
+    Args:
+        cuts: With |E|^2 the directivity.
+        area: Of the aperture, m^2; broadcasts with the cuts' leading axes.
+        wavenumber: rad/m; broadcasts too.
+    """
+    check_positive("area", area, "m2")
+    return cuts.boresight * np.pi / (np.asarray(area) * np.asarray(wavenumber) ** 2)

@@ -205,6 +205,7 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
         (["--figure", "crosspol_db, theta=0 deg"], "theta = 0 to 0 deg (must rise, within 0 to 180 deg); correct it"),
         (["--figure", "phase_centre_mm"], "theta is missing; give the largest angle from the axis"),
         (["--figure", "phase_centre_mm, theta=0 deg"], "figure phase_centre_mm cannot be computed: theta = 0 to 0 deg"),
+        (["--figure", "aperture_efficiency"], "aperture_efficiency is of antennas with a mouth, and a patch has none;"),
         (["--figure", "beam_symmetry_db"], "theta is missing; give the largest angle from the axis"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -168,7 +169,12 @@ def test_the_drawing_names_its_lengths(tmp_path):
 
 def test_a_horn_is_simulated(call, tmp_path):
     (tmp_path / "h.toml").write_text(HORN)
-    code, out, _ = call("simulate", "h.toml", "--json", "h.json", "--plot", "h.png", "--touchstone", "h.s1p")
+    options = ["--json", "h.json", "--plot", "h.png", "--touchstone", "h.s1p", "--figure", "aperture_efficiency"]
+    code, out, _ = call("simulate", "h.toml", *options)
+    for one in json.loads((tmp_path / "h.json").read_text())["results"]:
+        uniform = 4 * math.pi * 45e-3 * 32e-3 * (one["frequency_hz"] / 299792458) ** 2
+        assert one["aperture_efficiency"] == pytest.approx(10 ** (one["directivity_dbi"] / 10) / uniform, rel=1e-6)
+        assert 0.75 < one["aperture_efficiency"] < 0.85  # 8/pi^2 = 0.81 of TE10 alone, without phase error
     assert code == 0 and "gain on axis" in out and (tmp_path / "h.png").stat().st_size > 10000
     text = (tmp_path / "h.s1p").read_text()
     assert "TE10 mode of the rectangular guide" in text and "TE10 wave impedance at 10 GHz: 498.97 ohm" in text

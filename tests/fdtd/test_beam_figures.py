@@ -13,6 +13,7 @@ from fdtd.farfield.beams import (
     HALF_POWER_DB,
     LARGEST_DB,
     aperture_efficiency,
+    area_efficiency,
     axial_ratio_db,
     beam_symmetry_db,
     beamwidth_deg,
@@ -155,6 +156,17 @@ def test_aperture_efficiency_of_modes() -> None:
         theta = angles(samples) + 1e-9  # off the limits 0/0 of the closed forms
         cuts = Cuts.of(e(theta).astype(complex), -h(theta).astype(complex))
         assert aperture_efficiency(cuts, diameter, wavenumber) == pytest.approx(known, rel=2e-3)
+
+
+def test_efficiency_of_an_area() -> None:
+    """Of a disc it is that of its diameter; a square of the same directivity and area has the same."""
+    cuts, wavenumber = rippled(), np.full(3, 2 * np.pi / 0.01)
+    for diameter in (0.03, 0.05):
+        area = np.array(np.pi * diameter**2 / 4)
+        of_disc = aperture_efficiency(cuts, np.array(diameter), wavenumber)
+        assert area_efficiency(cuts, area, wavenumber) == pytest.approx(of_disc, rel=1e-12)
+    with pytest.raises(ConfigError, match=r"area = 0 m2 \(must be > 0\)"):
+        area_efficiency(cuts, np.array(0.0), wavenumber)
 
 
 def test_what_is_refused() -> None:
