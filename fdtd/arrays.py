@@ -1,4 +1,4 @@
-"""Library of an array: the same code serves NumPy's and a device's arrays.
+"""Array library of an array, so that the same code serves NumPy and device arrays.
 
 Functions of NumPy applied to device arrays are carried out there (NEP 13 and 18); only new arrays must be made with the
 right library.

@@ -1,4 +1,4 @@
-"""Folder of the caches, the user's or a private temporary one where that cannot be written; JSON tables in it."""
+"""The cache folder: the user's, or a private temporary one if that cannot be written; JSON tables in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what every solver is called with: frequencies, and when to stop."""
+"""Checks of the arguments of every solver: frequencies, and the stop."""
 
 from __future__ import annotations
 

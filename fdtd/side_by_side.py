@@ -1,4 +1,4 @@
-"""Calls in threads of their own, for work that lets go of the interpreter, as a compiler does."""
+"""Parallel calls in threads, for work that releases the interpreter, such as compiling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The axisymmetric Yee lattice: where each component stands, and the largest stable time step."""
+"""The axisymmetric Yee lattice: positions of the components, and the largest stable time step."""
 
 from __future__ import annotations
 

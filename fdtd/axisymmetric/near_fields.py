@@ -1,4 +1,4 @@
-"""From what is stepped to fields: the map at the frequencies of one antenna, and its film."""
+"""Convert stepped quantities to fields: the field map of one antenna at its frequencies, and its film."""
 
 from __future__ import annotations
 

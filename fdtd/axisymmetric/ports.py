@@ -1,4 +1,4 @@
-"""Modes of a circular guide *as the lattice carries them*, modal amplitudes and S11.
+"""Modes of a circular waveguide on the lattice, modal amplitudes and S11.
 
 On the lattice a TE mode is an exact solution: e_z = 0, e_r = m h_z / r, r E_phi = -r dr h_z, with h_z an eigenvector of
 

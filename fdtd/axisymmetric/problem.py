@@ -1,4 +1,4 @@
-"""One initial-value problem for a batch of antennas, and what comes back from stepping it: every backend's contract."""
+"""One initial-value problem for a batch of antennas, and its result: the interface of every backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows around the rims of a batch, and in them the ratios by which edge conditions correct the lattice.
+"""Windows around the rims of a batch, with the ratios by which edge conditions correct the lattice.
 
 The ratio of an edge is the flux of the wedge's static field through the lattice's face across it over the voltage along
 it; see `fdtd.axisymmetric.rims`.

@@ -1,4 +1,4 @@
-"""The façade: a layout and a scene in, S11, far field and powers out, a batch of antennas at a time."""
+"""Solve a scene on a layout: S11, far field and powers, a batch of antennas at a time."""
 
 from __future__ import annotations
 

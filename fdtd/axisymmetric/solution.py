@@ -1,4 +1,4 @@
-"""One antenna's answer, and those of a batch as columns."""
+"""The solution of one antenna, and solutions of a batch as columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From records to answers: spectra, S11, far field and powers of a batch.
+"""Convert records to solutions: spectra, S11, far field and powers of a batch.
 
 Records of a device stay there until they are reduced to a few numbers an antenna, which come back in one copy;
 records of the CPU are transformed one antenna at a time.

@@ -1,4 +1,4 @@
-"""A far field on circles of latitude: what figures of a whole cone need of a field that has no symmetry.
+"""A far field on circles of latitude, for figures of a whole cone of a field without symmetry.
 
 A field of waves of degrees below L is known from L circles of Gauss's rule in cos(theta) with 2 L directions each:
 the directions that its radiated power is integrated over. Along a circle it is a sum of exp(jm phi). For each m both

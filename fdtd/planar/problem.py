@@ -1,4 +1,4 @@
-"""Planar fields, d/dz = 0: the lattice, one initial-value problem for a batch, and what comes back from stepping it.
+"""Planar fields, d/dz = 0: the lattice, one initial-value problem for a batch, and its result.
 
 Arrays are [ny + 1, nx + 1], x fastest; index [j, i] names the node (i d, j d) and the half nodes after it, so the last
 row or column of a component at half nodes is padding. With S = c dt/d and H scaled by the free-space impedance,

@@ -1,4 +1,4 @@
-"""A line source beside a cylinder: total field on a ring and scattering width, with the lattice's errors corrected.
+"""A line source next to a cylinder: total field on a ring and scattering width, with corrected lattice errors.
 
 The cylinder stands with its axis in the origin and the source on a node of the lattice. Two problems run side by side,
 with the cylinder and without it; their difference is the scattered field. Its far field follows from Green's second

@@ -1,4 +1,4 @@
-"""The schemes that step the axisymmetric stencil on a device: each made ready for one problem. No device is needed.
+"""The schemes that step the axisymmetric stencil on a device, prepared for one problem. No device is needed.
 
 A scheme ready for a problem is text, settings, layout, launches, and the pace that its plan promises on large batches,
 by which studies choose. A multiprocessor, or a cluster of them, is busy with an antenna or a tile for a time that

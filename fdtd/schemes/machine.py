@@ -1,4 +1,4 @@
-"""A device as numbers: what it allows, which plans go by, and what it does a second, which predicted rates go by."""
+"""Numbers of a device: limits for plans, and rates for predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicted cell-steps a second of each scheme, from what a useful cell-step needs of each part of the machine.
+"""Predicted cell-steps per second of each scheme, from the needs of a useful cell-step in each part of the device.
 
 A cell-step of use needs bytes of device memory, bytes of the second-level cache, bytes of shared memory, and issued
 instructions; work done twice counts as often as it is done. What a multiprocessor does (shared memory or instructions,

@@ -1,4 +1,4 @@
-"""Several steps of a formula as one: which cells they depend on, and what a tile that steps itself does twice.
+"""Several steps of a formula as one: the cells that they depend on, and the repeated work of a tile.
 
 A tile reads its core and a halo, steps both, and gives its core back. Each phase of each step uses up the cells of the
 halo that it reads and cannot form, so the cells that are formed shrink towards the core.

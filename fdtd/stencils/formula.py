@@ -1,4 +1,4 @@
-"""A stencil as a formula: components with places, coefficients, update equations, and what follows from them."""
+"""A stencil as a formula: components with positions, coefficients, update equations, and derived counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What schemes, plans and benches need of a stencil: counts and reach, read off its formula where it has one."""
+"""Data of a stencil for schemes, plans and benchmarks: counts and halo, derived from its formula if it has one."""
 
 from __future__ import annotations
 

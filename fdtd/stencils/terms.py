@@ -1,4 +1,4 @@
-"""Terms of update equations: components and coefficients with their places, differences, sums, products.
+"""Terms of update equations: components and coefficients with their positions, differences, sums, products.
 
 A place is given in half cells along each axis. Index n of an array whose offset along an axis is o stands at 2 n + o,
 so a component at half nodes has offset 1. A term has no place of its own: `Difference` asks its operand half a cell

@@ -1,4 +1,4 @@
-"""Circuits of microstrip lines: a scene, a lattice and ports in; scattering parameters out."""
+"""Circuits of microstrip lines: solve a scene with ports on a lattice for the scattering parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edges of sheets along an axis, where they act, and what lies between two sheets."""
+"""Edges of sheets along an axis: their effective positions, and the space between two sheets."""
 
 from __future__ import annotations
 

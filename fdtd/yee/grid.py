@@ -1,4 +1,4 @@
-"""The rectilinear Yee lattice: planes at any spacing, and what closes its six faces.
+"""The rectilinear Yee lattice: planes at any spacing, and the boundaries of its six faces.
 
 Index [k, j, i] names the node (x_i, y_j, z_k) and the half nodes after it, x fastest. Components stand at
 

@@ -1,4 +1,4 @@
-"""Planes along one axis: through given places, as fine as asked for there, growing slowly in between."""
+"""Planes along one axis: through given positions, with the requested spacing there, growing slowly in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scene on a lattice: permittivity and conductivity of every E component on its own edge, and what is metal.
+"""A scene on a lattice: permittivity and conductivity of every E component on its edge, and the metal.
 
 An edge sees the mean permittivity over the cell of the dual lattice around it: arithmetic across the edge (fields
 parallel to an interface are continuous), harmonic along it (there the displacement is). Interfaces parallel to the axes

@@ -1,4 +1,4 @@
-"""The lattice of a scene: planes on what is flat, lines around the edges of sheets, cells that grow in between.
+"""The lattice of a scene: planes on flat surfaces, lines around the edges of sheets, growing cells in between.
 
 The field at the edge of a thin sheet is singular: a sheet on a lattice acts as if it ended beyond its outermost line,
 by a quarter of a cell or more, with its height (`fdtd.yee.edges.reach`). The two lines around an edge stand so that it

@@ -1,4 +1,4 @@
-"""Ports in microstrip lines: voltages in three planes, currents around the strip, and the waves that follow from them.
+"""Ports in microstrip lines: voltages in three planes, currents around the strip, and the resulting waves.
 
 The line runs along x or y above its ground, and on into the absorbing layer behind the source. A current between ground
 and strip excites it. With the voltage V between both in three planes that are d apart, waves F and B of the quasi-TEM

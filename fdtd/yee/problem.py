@@ -1,4 +1,4 @@
-"""One initial-value problem on a rectilinear lattice, and what comes back from stepping it.
+"""One initial-value problem on a rectilinear lattice, and its result.
 
 H is scaled by the free-space impedance, so that E and H are in V/m. One step n = 0, 1, ... takes H from (n - 1/2) dt to
 (n + 1/2) dt, then E from n dt to (n + 1) dt:

@@ -1,4 +1,4 @@
-"""Late-time extrapolation: an antenna that rings on is continued as a sum of damped waves.
+"""Late-time extrapolation: the fields of a ringing antenna are continued as a sum of damped waves.
 
 Once the source is off, every record is a sum of c exp(p t) with the same rates p: those of the antenna's resonances.
 The matrix pencil finds them in the port's voltage; amplitudes of every record follow by least squares, and what the

@@ -1,4 +1,4 @@
-"""What stands in space: dielectric and metal blocks, metal sheets and tubes, a port. Lengths in m."""
+"""A scene: dielectric and metal blocks, metal sheets and tubes, a port. Lengths in m."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The façade: a scene and a lattice in; S11, impedance, powers and far field out."""
+"""Solve a scene on a lattice: S11, impedance, powers and far field."""
 
 from __future__ import annotations
 

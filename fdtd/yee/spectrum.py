@@ -1,4 +1,4 @@
-"""Transforms of samples at the frequencies, while they come in."""
+"""Transforms of samples at the frequencies, computed while the samples arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directions of the far field of an antenna in space: three cuts, and the whole sphere for its power."""
+"""Directions of the far field of an antenna in three dimensions: three cuts, and the whole sphere for the power."""
 
 from __future__ import annotations
 

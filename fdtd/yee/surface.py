@@ -1,4 +1,4 @@
-"""What an antenna's samples become: spectra, and from these the far field, the flux through the box and the losses.
+"""Results from the samples of an antenna: spectra, far field, flux through the box and losses.
 
 A gathering takes the samples of a batch while its antennas are stepped, and has the answers at the end. That of the
 host is here; a device has its own, whose samples stay where they are (`fdtd.backends.cuda.yee_surface`).

@@ -1,4 +1,4 @@
-"""Ports in a rectangular guide: a TE10 wave from an impressed current, and S11 from its amplitudes at two planes.
+"""Ports in a rectangular waveguide: a TE10 wave from an impressed current, and S11 from its amplitudes at two planes.
 
 The guide runs along z, with the field along y or x, and what it feeds lies towards +z. The current stands in one plane
 of E and has the profile of the mode on the lattice, so it excites no other mode; it radiates towards both ends, and an

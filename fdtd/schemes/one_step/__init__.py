@@ -1,4 +1,4 @@
-"""One time step a trip through memory: two launches a step or one, one thread a vector of 16 bytes of a row."""
+"""One time step per pass through memory: one or two launches per step, one thread per vector of 16 bytes of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of blocks that hold an antenna in space each: shapes that fit, and what they take of a multiprocessor.
+"""Chains of blocks that hold one 3-D antenna each: shapes that fit, and their use of a multiprocessor.
 
 A chain is a cluster where one is large enough, else blocks of a launch that are on the device at the same time.
 """

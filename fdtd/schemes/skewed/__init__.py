@@ -1,4 +1,4 @@
-"""Time skewing with time tiling on planar lattices: how many time levels a block, or a warp, can carry.
+"""Time skewing with time tiling on planar lattices: the number of time levels that a block or a warp can carry.
 
 Windows of rows lie in a block's shared memory. What fits in registers is streamed through them instead: strips of
 columns, row by row, through several time levels by a warp each.

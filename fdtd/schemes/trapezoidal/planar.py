@@ -1,4 +1,4 @@
-"""Redundant computation on planar lattices: tiles in shared memory, several steps a trip to memory."""
+"""Redundant computation on planar lattices: tiles in shared memory, several steps per pass through memory."""
 
 from __future__ import annotations
 

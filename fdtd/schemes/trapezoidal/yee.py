@@ -1,4 +1,4 @@
-"""Tiles of one large lattice in space that are streamed along z through two steps a pass.
+"""Tiles of one large 3-D lattice, streamed along z with two steps per pass.
 
 A block has whole columns of cells along z. It forms a margin of two cells on each side once more than is needed, so
 that it needs nothing of its neighbours between the two steps.

@@ -1,4 +1,4 @@
-"""Time skewing for populations: one block an antenna, one warp a time level, rows streamed along z."""
+"""Time skewing for populations: one block per antenna, one warp per time level, rows streamed along z."""
 
 from __future__ import annotations
 
