@@ -8,7 +8,7 @@ class AntennaoptError(Exception):
 
 
 class ConfigurationError(AntennaoptError):
-    """Bad usage, or an experiment file that is refused."""
+    """Wrong usage, or a rejected experiment file."""
 
     exit_code = 2
 
@@ -56,6 +56,6 @@ class Interrupted(AntennaoptError):  # noqa: N818 - what happened, not a fault
 
 
 class ReaderGone(AntennaoptError):  # noqa: N818 - what happened, not a fault
-    """The program that read our stdout has ended, as `head` does; the command ends without a message."""
+    """The reader of stdout has ended, as `head` does; the command ends without a message."""
 
     exit_code = 141

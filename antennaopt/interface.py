@@ -31,7 +31,7 @@ class Antenna:
     """One fully specified antenna with its solver settings.
 
     Attributes:
-        experiment: The file, defaults filled in; no parameter is a range.
+        experiment: Contents of the file with defaults; no parameter is a range.
     """
 
     experiment: Experiment
@@ -53,7 +53,7 @@ class Antenna:
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """Frequencies that it is solved at, Hz."""
+        """Solved frequencies, Hz."""
         return tuple(self.experiment.solver.frequencies)
 
     def changed(self, **values: Any) -> Antenna:
@@ -71,9 +71,9 @@ class Antenna:
 class Simulation:
     """One simulated antenna; the keys of `antennaopt simulate --json` are attributes.
 
-    `results` has one entry a frequency, in the order of the file; its metrics are attributes too, as in
-    `results[0].directivity_dbi`. `certificate` has the checks of the numbers and the verdict. `ao.Outcome` is an
-    earlier name of this class.
+    `results` has one entry per frequency, in the order of the file. Metrics are attributes of an entry, as in
+    `results[0].directivity_dbi`. `certificate` has the checks and the verdict. `ao.Outcome` is an earlier name of this
+    class.
     """
 
     def __init__(self, simulated: Simulated) -> None:
@@ -85,7 +85,7 @@ class Simulation:
 
     @property
     def results(self) -> tuple[AtFrequency, ...]:
-        """One entry a frequency."""
+        """One entry per frequency."""
         return self._simulated.outcome.results
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def load(source: str | Path | Mapping[str, Any]) -> Antenna | Experiment:
     """Read an antenna or an experiment.
 
     Args:
-        source: TOML file, or a table as `tomllib` reads it: lengths as text with their unit, `"3.6 mm"`.
+        source: TOML file, or a table as read by `tomllib`, with lengths as text with a unit, `"3.6 mm"`.
 
     Returns:
-        An `Experiment` when a parameter is a range, an `Antenna` otherwise.
+        An `Experiment` if a parameter is a range, otherwise an `Antenna`.
 
     Raises:
         ConfigurationError: One line: file, field, value, allowed values, remedy.
@@ -162,22 +162,22 @@ def simulate(
     backend: str = "auto",
     devices: int = 1,
 ) -> Simulation:
-    """Solve one antenna; the numbers are those of `antennaopt simulate`, to the bit.
+    """Solve one antenna. The numbers equal those of `antennaopt simulate`, to the bit.
 
     Args:
-        antenna: From `load`, a source that `load` reads, an experiment whose ranges have become numbers, or an
-            individual of a run (solved again on the run's lattice).
+        antenna: An antenna from `load`, a source for `load`, an experiment in which all ranges were replaced by
+            numbers, or an individual of a run, which is solved again on the lattice of the run.
         cell: Cell size with its unit, `"0.3 mm"`, or in m; used exactly as given.
-        cells_per_wavelength: Instead of `cell`: in the densest medium, at the highest frequency. In space `cell` is
-            that at edges of metal, and the one that is not given stays the file's.
-        extrapolate: Solve on two meshes, and extrapolate the figures to a cell of zero.
-        figures: Figures of merit in addition to those of the file's objectives, each as an `[[objective]]` without a
+        cells_per_wavelength: Mesh in place of `cell`, in the densest medium at the highest frequency. In three
+            dimensions `cell` applies at edges of metal, and both may be given; the default is that of the file.
+        extrapolate: Solve on two meshes, and extrapolate the figures to cell size zero.
+        figures: Figures of merit in addition to those of the file's objectives, each like an `[[objective]]` without a
             bound: `{"metric": "crosspol_db", "theta": "20 deg"}`.
-        backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
-        devices: CUDA devices of this machine that share the lattice, of an antenna that is no body of revolution.
+        backend: `auto` (a CUDA device if there is one), `cpu`, `cuda` or `reference`.
+        devices: CUDA devices of this machine that share the lattice of an antenna in three dimensions.
 
     Returns:
-        Its figures, patterns, field and certificate. With a `status` other than `ok` it was not solved, and `error` has
+        Figures, patterns, field and certificate. If `status` is not `ok`, the antenna was not solved, and `error` has
         the reason.
 
     Raises:
@@ -226,7 +226,7 @@ def plot(outcome: Simulation, *, frequency: float | None = None) -> Figure:
 
     Args:
         outcome: From `simulate`.
-        frequency: Frequency of the field that is drawn, one that is solved, Hz; the design frequency when None.
+        frequency: Frequency of the field, one of the solved frequencies, Hz; the design frequency if None.
 
     Returns:
         A Matplotlib figure; `figure.savefig("lens.png")` writes it.
@@ -268,10 +268,10 @@ def _is_one_of(frequency: float, solved: Sequence[float]) -> bool:
 def to_xarray(outcome: Simulation) -> xr.Dataset:
     """Return a simulation as an xarray dataset.
 
-    Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric and
-    figure, `s11` (complex, time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, the complex ones
-    `e_plane` and `h_plane` of one linear feed, and the waves of reported modes, `TM11_transmitted_0mm`, over the
-    incident TE11. Attributes hold units and labels.
+    Dimensions are `frequency` (Hz) and `theta` (degrees from boresight). Variables are every metric and figure, `s11`
+    (complex, time convention exp(+jwt)), the cuts `e_plane_dbi` and `h_plane_dbi`, the complex cuts `e_plane` and
+    `h_plane` of one linear feed, and the waves of reported modes, such as `TM11_transmitted_0mm`, over the incident
+    TE11. Attributes hold units and labels.
 
     Raises:
         ConfigurationError: xarray is not installed, or the antenna was not solved.
@@ -320,17 +320,17 @@ def optimise(
     scheduler: str | None = None,
     on_generation: Callable[[GenerationReport], None] | None = None,
 ) -> Run:
-    """Run an experiment in a new run folder, as `antennaopt run` does.
+    """Run an experiment in a new run folder, like `antennaopt run`.
 
-    Worker processes import the calling script: call it inside `if __name__ == "__main__":`.
+    Worker processes import the calling script, so put the call under `if __name__ == "__main__":`.
 
     Args:
-        experiment: From `load`, or a source that `load` reads.
-        out: Place of run folders: `<out>/<experiment>/<run>/`.
-        backend: `auto` (a CUDA device where there is one), `cpu`, `cuda` or `reference`.
-        scheduler: Address of a running Dask scheduler; the experiment's cluster when None.
-        on_generation: Called after each generation with its numbers: `generation`, `best`, `individual`, `median`,
-            `evaluations`, `seconds_left`.
+        experiment: An experiment from `load`, or a source for `load`.
+        out: Parent of the run folders `<out>/<experiment>/<run>/`.
+        backend: `auto` (a CUDA device if there is one), `cpu`, `cuda` or `reference`.
+        scheduler: Address of a running Dask scheduler; the experiment's cluster if None.
+        on_generation: Function called after each generation with a report: `generation`, `best`, `individual`,
+            `median`, `evaluations`, `seconds_left`.
 
     Returns:
         The finished run.
@@ -364,7 +364,7 @@ def optimise(
 
 
 def open_run(folder: str | Path) -> Run:
-    """Open a run folder, also while it is being written.
+    """Open a run folder; the run need not be finished.
 
     Raises:
         ConfigurationError: It is not a run folder.

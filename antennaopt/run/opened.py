@@ -25,28 +25,28 @@ class Run:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """Every evaluation, one row an individual, in order of generation and slot."""
+        """All evaluations, one row per individual, in order of generation and slot."""
         from antennaopt.store import load
 
         return load(self.folder)
 
     @property
     def front(self) -> pd.DataFrame:
-        """Rows that no other is better than in all objectives, two or more; see `antennaopt.report.front`."""
+        """Non-dominated rows of a run with two or more objectives; see `antennaopt.report.front`."""
         from antennaopt.report.front import front_of
 
         return front_of(self.folder)
 
     @property
     def samples(self) -> pd.DataFrame:
-        """Made copies that a search with `tolerance.samples` solved: a row each, `individual` and `sample` name it."""
+        """Made copies solved by a search with `tolerance.samples`, one row each, named by `individual` and `sample`."""
         from antennaopt.store.made import load_made
 
         return load_made(self.folder)
 
     @property
     def yields(self) -> list[dict[str, Any]]:
-        """Yields computed at the end of a search with samples, or by `tolerance`, as that command writes them."""
+        """Yields from the end of a search with samples or from `tolerance`, in the form that this command writes."""
         from antennaopt.run.yields import yields_in
 
         return yields_in(self.folder)
@@ -64,7 +64,7 @@ class Run:
         """Return an individual.
 
         Args:
-            name: Its id as in the rows, `g0003-s012`, or `best`.
+            name: Id as in the rows, `g0003-s012`, or `best`.
 
         Raises:
             ConfigurationError: There is no such individual.
@@ -84,18 +84,18 @@ class Run:
         backend: str = "auto",
         scheduler: str | None = None,
     ) -> YieldStudy:
-        """Compute the yield of an antenna, the share of made antennas that meet all goals, as the command does.
+        """Compute the yield of an antenna: the share of made antennas that meet all goals, like the command.
 
-        Worker processes import the calling script: call it inside `if __name__ == "__main__":`.
+        Worker processes import the calling script, so put the call under `if __name__ == "__main__":`.
 
         Args:
-            individual: Its id, or `best`.
-            samples: Made antennas to solve.
-            seed: Of the deviations; the run's when None.
+            individual: Id of the antenna, or `best`.
+            samples: Number of made antennas.
+            seed: Seed of the deviations; that of the run if None.
             of: Tolerances in place of the run's `[tolerance.of]`: `{"lens.radii": {"sigma": "0.02 mm"}}`.
-            workers: Local worker processes; the run's when None.
-            backend: `auto` (the run's), `cpu` or `cuda`.
-            scheduler: Address of a running Dask scheduler; the run's cluster when None.
+            workers: Number of local worker processes; that of the run if None.
+            backend: `auto` (that of the run), `cpu` or `cuda`.
+            scheduler: Address of a running Dask scheduler; the run's cluster if None.
 
         Returns:
             `value` (the yield), `interval`, `account` (spread of each goal, influences), `rows`.
@@ -103,7 +103,7 @@ class Run:
         Raises:
             ConfigurationError: No such individual, no tolerances, or the call is not guarded.
             ClusterError: No scheduler, no worker, no device.
-            Interrupted: Ctrl-C; the same call goes on with what the evaluation cache has.
+            Interrupted: Ctrl-C; the same call continues, with solved antennas from the evaluation cache.
         """
         from antennaopt.run.process import require_guard
 

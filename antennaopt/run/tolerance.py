@@ -30,14 +30,14 @@ MOST_SAMPLES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is to be computed.
+    """Settings of a yield study.
 
     Attributes:
         individual: Id, or `best`.
-        samples: Made antennas.
-        seed: Of the deviations; the run's when None.
-        of: Tolerances in place of the run's, as `[tolerance.of]` has them; None for the run's.
-        cluster: Entries of the run's `[cluster]` that are to differ.
+        samples: Number of made antennas.
+        seed: Seed of the deviations; that of the run if None.
+        of: Tolerances in the form of `[tolerance.of]`; those of the run if None.
+        cluster: Changed entries of the run's `[cluster]`.
     """
 
     individual: str = BEST
@@ -50,7 +50,7 @@ class Request:
 def tolerance(path: Path | str, request: Request, **options: Unpack[Options]) -> YieldStudy:
     """Compute the yield of an antenna of a run, and write rows, data and a drawing into `tolerance/` of its folder.
 
-    What is solved is in the evaluation cache: the same call after an interruption goes on there.
+    Solved antennas are in the evaluation cache, so the same call continues after an interruption.
 
     Args:
         path: The run folder; another process may be writing to it.

@@ -1,7 +1,7 @@
 """The outcome of solving one antenna: the single definition of its contents.
 
-Outcomes are plain data in messages of workers (`antennaopt.farm.task`) and in files only: there `Outcome.of` reads one,
-`to_dict` makes one, and `fault_of` returns what is wrong with one that may have been damaged.
+Only messages of workers (`antennaopt.farm.task`) and files have outcomes as plain data. `Outcome.of` reads such data,
+`to_dict` makes them, and `fault_of` returns the fault of data that may be damaged.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from antennaopt.solve.rings import fault_of_rings
 from antennaopt.unchecked import owned
 
 REPEATABLE = ("ok", "infeasible", "undecayed", "diverged")
-"""Statuses that an equal design would come to again; the others were the farm's fault and are solved again."""
+"""Statuses that an equal design would get again; the others are faults of the farm, and the design is solved again."""
 
 STATUSES = (*REPEATABLE, "lost", "timeout", "error")
-"""All that a complete outcome can have."""
+"""All statuses of complete outcomes."""
 
 SHARED = ("status", "error", "steps", "seconds", "decay_db")
 """Keys of the object that `simulate --json` writes, next to `results`."""
@@ -37,34 +37,34 @@ LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outcome(Mapping[str, Any]):
-    """What came of one antenna. Also a mapping, read only, of what is there by its key; metrics have keys of their own.
+    """Outcome of one antenna. Also a read-only mapping of the values that exist; each metric has its own key.
 
     Attributes:
         status: One of `STATUSES`, or `known` (see `antennaopt.solve.recognition`).
-        error: Why it is not `ok`.
-        steps: Time steps done.
-        cells: Of the lattice.
-        seconds: Wall time that it took of its worker.
-        stepping_seconds: Its share of the time in which fields were stepped.
-        decay_db: Energy left at the last step over its peak.
+        error: Reason if the status is not `ok`.
+        steps: Number of time steps.
+        cells: Number of cells of the lattice.
+        seconds: Wall time of its worker.
+        stepping_seconds: Its share of the time spent stepping fields.
+        decay_db: Energy at the last step over its peak.
         frequency_hz: Frequencies of all lists below, Hz.
-        s11: Real and imaginary part a frequency.
-        modes: A list a frequency of the waves of modes, see `antennaopt.solve.modes`; None where none are measured.
-        metrics: By key, one value a frequency; None where a metric is not defined.
-        figures: The same of figures (`antennaopt.figures`) by name; None before they are computed.
+        s11: Real and imaginary part per frequency.
+        modes: Waves of modes, one list per frequency, see `antennaopt.solve.modes`; None if none are measured.
+        metrics: Metrics by key, one value per frequency; None if a metric is not defined.
+        figures: Figures with options (`antennaopt.figures`) by name; None before they are computed.
         theta_deg: Angles of the cuts, degrees, array (angles,) or list.
         e_plane: Complex amplitude in the E plane, array (frequencies, angles), see `antennaopt.solve.cuts`; complex64
             once it was sent or stored. Lists of pairs where it was read from JSON.
         h_plane: The same in the H plane.
         older_dbi: Directivity in both planes, dBi, of a run that stored no complex cuts.
         worker: Name of the worker that solved it.
-        device: What it solved it with.
-        attempt: Which attempt succeeded, from 1.
+        device: Device of the worker.
+        attempt: Number of the successful attempt, from 1.
         batch_seconds: Wall time of its whole batch.
-        origin: `cells` or `cache` for one that was not solved.
-        identity: Digest of its cells and what else decides it.
-        field: Electric field, of `evaluate(..., fields=True)`.
-        sweep: S11 across the band, of the same.
+        origin: `cells` or `cache` if the antenna was not solved.
+        identity: Digest of its cells and of everything else that affects the result.
+        field: Electric field from `evaluate(..., fields=True)`.
+        sweep: S11 across the band from `evaluate(..., fields=True)`.
         sphere: Far field on the whole sphere, of `SolveOptions(sphere=True)` where two cuts are not all of it:
             `theta_deg` (T,), `phi_deg` (P,), and complex amplitudes `e_theta`, `e_phi`, (F, P, T) each, whose squares
             are directivity.
@@ -165,7 +165,7 @@ class Outcome(Mapping[str, Any]):
 
     @property
     def ok(self) -> bool:
-        """Whether the antenna was solved and can be believed as far as its fields decayed."""
+        """Whether the antenna was solved, with decayed fields."""
         return self.status == "ok"
 
     @cached_property
