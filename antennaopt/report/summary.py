@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from antennaopt.families.making import same_fault
@@ -14,6 +14,7 @@ from antennaopt.report.goals import (
     constraint_text,
     frequencies_text,
     goals_line,
+    metrics_of,
     place_text,
     reach_line,
     target_text,
@@ -107,10 +108,9 @@ def _headline_metrics(record: RunRecord) -> list[Metric]:
 def _headline_row(
     record: RunRecord, label: Metric, goal: Objective | None, best: Row, before: Row | None
 ) -> HeadlineRow:
-    metric = label.key
     frequencies = goal.frequencies if goal else ()
-    more = goal.at_least is not None or goal.aim == "largest" if goal else label.larger_is_better
-    values = [worst(record, row, metric, frequencies, more=more) if row is not None else None for row in (best, before)]
+    which = _worst_word(label, goal)
+    values = [None if row is None else _worst_value(record, row, label, goal) for row in (best, before)]
     change = "–" if None in values else label.difference(values[0] - values[1])  # type: ignore[operator]
     standing = record.standing(goal) if goal else None
     text = label.text(values[0])
@@ -118,7 +118,7 @@ def _headline_row(
         several = len(frequencies or record.frequencies) > 1
         text = value_text(standing) + (f" at {place_text(standing)}" if several and place_text(standing) else "")
     return HeadlineRow(
-        title=(constraint_text(goal) if goal else "") + _headline_title(record, label, frequencies, more=more),
+        title=(constraint_text(goal) if goal else "") + _headline_title(record, label, frequencies, which),
         goal=target_text(goal) if goal else "",
         before="–" if before is None else label.text(values[1]),
         best=text,
@@ -128,12 +128,33 @@ def _headline_row(
     )
 
 
-def _headline_title(record: RunRecord, metric: Metric, frequencies: Sequence[float], *, more: bool) -> str:
+def _worst_word(metric: Metric, goal: Objective | None) -> str:
+    """Return which value over the frequencies is the worst: of a goal with two bounds that where it is met least."""
+    if goal is None:
+        return "lowest" if metric.larger_is_better else "highest"
+    if goal.at_least is not None and goal.at_most is not None:
+        return "worst"
+    return "lowest" if goal.at_least is not None or goal.aim == "largest" else "highest"
+
+
+def _worst_value(record: RunRecord, row: Row, metric: Metric, goal: Objective | None) -> float | None:
+    which = _worst_word(metric, goal)
+    if goal is not None and which == "worst":
+        return goal.standing(metrics_of(record.folder.columns, row)).value
+    return worst(record, row, metric.key, goal.frequencies if goal else (), more=which == "lowest")
+
+
+def _worst_of_all(record: RunRecord, row: Row, metric: Metric, goal: Objective | None) -> float | None:
+    """Return the worst value for a goal over all frequencies, whichever of them are the goal's."""
+    return _worst_value(record, row, metric, goal and replace(goal, frequencies=()))
+
+
+def _headline_title(record: RunRecord, metric: Metric, frequencies: Sequence[float], which: str) -> str:
     wanted = frequencies or record.frequencies
     if len(wanted) == 1:
         return f"{metric.title} at {gigahertz(wanted[0])}"
     where = frequencies_text(frequencies) or frequency_span(wanted)
-    return f"{metric.title}, {'lowest' if more else 'highest'} over {where}"
+    return f"{metric.title}, {which} over {where}"
 
 
 def worst(record: RunRecord, row: Row, metric: str, frequencies: Sequence[float] = (), *, more: bool) -> float | None:
@@ -207,6 +228,7 @@ def ten_best(record: RunRecord) -> Table:
         ordered = ordered.drop_duplicates(subset=columns)
     shown = [*_headline_metrics(record), *(goal.about for goal in record.goals)]
     metrics = list({metric.key: metric for metric in shown}.values())
+    goals = {goal.name: goal for goal in reversed(record.goals)}
     heads = [metric.heading for metric in metrics]
     rows = []
     for rank, row in enumerate(ordered.head(MOST_BEST).to_dict("records"), start=1):
@@ -215,7 +237,7 @@ def ten_best(record: RunRecord) -> Table:
                 str(rank),
                 row["individual"],
                 number(row["fitness"], 3),
-                *(metric.bare(metric.worst(record.metric(row, metric.key))) for metric in metrics),
+                *(metric.bare(_worst_of_all(record, row, metric, goals.get(metric.key))) for metric in metrics),
                 *(gene_text(gene, row) for gene in genes),
                 str(row["operator"] or ""),
                 *_verdicts(record, row["individual"]),

@@ -19,6 +19,7 @@ from antennaopt.report import drawn, explorer, trade_offs
 from antennaopt.report.field_data import write_field_map
 from antennaopt.report.page import report_text, setting_lines, write_report
 from antennaopt.report.record import read_run
+from antennaopt.report.summary import headline, ten_best
 from antennaopt.run.ahead import Ahead, Drawer
 from antennaopt.store import load
 
@@ -129,6 +130,30 @@ def test_headline_numbers_are_those_of_the_files(tmp_path, blank_figures):
     assert missed > 0 and f"side lobe by {missed:.2f} dB" in words
     assert "at least 18 dBi" in words and "at most −10 dB" in words
     assert f"unfinished, {run.generations} of 10 generations" in words
+
+
+def test_a_goal_with_two_bounds_is_shown_where_it_is_met_least(tmp_path):
+    """Of directivities at three frequencies the one with the least margin, in both tables."""
+    frequencies = (28.5e9, 30e9, 31.5e9)
+    goal = {"metric": "directivity_dbi", "at_least": 18.0, "at_most": 18.1, "weight": 1.0, "frequencies": []}
+    folder = write_run(tmp_path, MadeUpRun(generations=4, population=8, resolved=RESOLVED | {"objectives": [goal]}))
+    record = read_run(folder)
+
+    def worst(row):
+        values = [row[f"directivity_dbi_{round(hz / 1e6)}mhz"] for hz in frequencies]
+        return min(values, key=lambda value: min(value - 18.0, 18.1 - value))
+
+    row = headline(record)[0]
+    best, before = worst(record.best), worst(record.first_best)
+    assert row.title == "Directivity on axis, worst over 28.5 to 31.5 GHz"
+    assert row.best.startswith(f"{best:.2f} dBi at ") and row.before == f"{before:.2f} dBi"
+    assert best != before and row.change == f"{best - before:+.2f} dB".replace("-", "\N{MINUS SIGN}")
+    table = ten_best(record)
+    rows = {one["individual"]: one for one in record.ok.to_dict("records")}
+    shown = [line[table.header.index("directivity on axis (dBi)")] for line in table.rows]
+    assert shown == [f"{worst(rows[line[1]]):.2f}" for line in table.rows]
+    least = [min(record.metric(rows[line[1]], "directivity_dbi")) for line in table.rows]
+    assert shown != [f"{one:.2f}" for one in least], "some antennas have too much"
 
 
 KINDS_OF_RUN = [
