@@ -1,14 +1,15 @@
 """All families of antennas.
 
-Each family at the values that its table of parameters gives as examples: the section, and the pattern at 30 GHz.
-Nothing is optimised, and cells are coarse, so that the whole page is solved in less than a minute of one core. The
-[guide](../guide/experiment-file.md#antenna) has the tables of parameters, and `experiments` a search for most families.
+This page shows the section and the 30 GHz pattern of each family, for the example values of its parameters. Nothing is
+optimised, and cells are coarse, so the whole page is solved in less than a minute on one core. The
+[guide](../guide/experiment-file.md#antenna) has the tables of parameters, and `experiments` has a search for most
+families.
 """
 
 # %%
 # `ao.families.FAMILIES` is the table of families. The examples of a family's parameters make an antenna file. The
-# family `outline` has no parameters but its feed: it draws polygons, here a flange and a lens. Slots and steps
-# need finer cells than the 12 to a wavelength that the others get.
+# family `outline` has no parameters but its feed; its polygons are a flange and a lens here. Slots and steps need
+# finer cells than the 12 per wavelength of the other families.
 from __future__ import annotations
 
 import tomllib
@@ -57,8 +58,8 @@ def draw_section(axes: Axes, outline: Outline) -> None:
 
 
 # %%
-# Left: the section through the axis. Right: directivity over the angle from the beam's axis, in the E plane (solid) and
-# the H plane (dashed). The beam of a reflector leaves to the left.
+# Left: the section through the axis. Right: directivity against the angle from the beam axis, in the E plane (solid)
+# and the H plane (dashed). The beam of a reflector leaves to the left.
 families = [ao.families.FAMILIES[name] for name in sorted(ao.families.FAMILIES)]
 figure, rows = plt.subplots(len(families), 2, figsize=(8.4, 2.6 * len(families)), layout="constrained")
 for (left, right), family in zip(rows, families, strict=True):

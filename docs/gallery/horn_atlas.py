@@ -1,29 +1,29 @@
 """Atlas of optimum conical horns.
 
-How large is the directivity of a conical horn of a given length and diameter, and which diameter is the best one of a
-length? Textbooks answer with an aperture integral: Balanis, Antenna Theory, 4th ed., eq. 13-57 and 13-58. This page
-answers with some 2,400 full-wave solutions of horns up to 12 wavelengths long, with error bars, and with a new fit. The
-solutions took about 45 minutes of one core of an Intel Xeon that had other work too.
+What is the directivity of a conical horn of a given length and diameter, and which diameter is best for a given length?
+Textbooks use an aperture integral: Balanis, Antenna Theory, 4th ed., eq. 13-57 and 13-58. This page uses some 2,400
+full-wave solutions of horns up to 12 wavelengths long, with error bars, and a new fit. The solutions took about 45
+minutes on one core of an Intel Xeon that was also used otherwise.
 
-All lengths are in wavelengths. A horn is a cone of perfect metal on a circular guide that carries TE11. The guide has a
-radius of 0.36, 1.23 times the cutoff of TE11, and TM01 is cut off. The wall is 0.06 thick, which can be printed. The
-closed guide behind the throat is 1.2 long. The length l of a horn counts from the throat to the mouth, and d is the
-inner diameter of the mouth. The optimum horn of a length has the diameter of largest directivity on axis. It is also
-the shortest horn of its directivity.
+All lengths are in wavelengths. A horn is a cone of perfect metal on a circular waveguide with TE11. The waveguide has a
+radius of 0.36, 1.23 times the cutoff of TE11, so TM01 is cut off. The wall is 0.06 thick, which can be printed. The
+closed waveguide behind the throat is 1.2 long. The length l of a horn is measured from the throat to the aperture, and
+d is the inner diameter of the aperture. The optimum horn of a length has the diameter with the largest directivity on
+axis. It is also the shortest horn with its directivity.
 
-What it finds:
+Results:
 
 - The optimum horn has `l = 0.3204 d^2 - 0.1883 d - 0.0875` and the directivity `D = 5.4544 d^2 - 0.7377 d + 4.4303` (a
   ratio). This is within 0.34 dB, 0.10 dB rms, from d = 1.2 to 6.4 (10.5 to 23.4 dBi), and 0.2 dB high at d = 10.
-- The optimum diameter grows with the length in steps, and directivity has ripples of 0.2 to 0.3 dB. No smooth formula
-  has them. Use the map where 0.3 dB matter.
-- Balanis' 13-57 is 0.2 to 1.9 dB low below d = 2.6 and up to 0.46 dB low above. 13-58 is off by -1.1 to +0.4 dB and by
-  -0.1 to +0.3 dB.
-- A horn below d = 1.2 has no optimum length: an open guide of d = 0.61 to 0.72 has 7.2 to 8.2 dBi by itself.
+- The optimum diameter grows with the length in steps, and the directivity has ripples of 0.2 to 0.3 dB, which no smooth
+  formula reproduces. Use the map if 0.3 dB matter.
+- Balanis' 13-57 is 0.2 to 1.9 dB too low below d = 2.6 and up to 0.46 dB too low above. 13-58 is off by -1.1 to +0.4 dB
+  below and by -0.1 to +0.3 dB above.
+- A horn below d = 1.2 has no optimum length: an open waveguide of d = 0.61 to 0.72 already has 7.2 to 8.2 dBi.
 
-To solve all of it again, move `results/horn_atlas` away and run `python benchmarks/horn_atlas.py map`, the same with
+To solve all horns again, move `results/horn_atlas` away and run `python benchmarks/horn_atlas.py map`, the same with
 `variants` and `beyond`, and `python benchmarks/reference_fem/horn_atlas.py` (which needs NGSolve). `antennaopt new
-conical_horn --frequency "10 GHz" --gain 16` writes an experiment that begins at the fit.
+conical_horn --frequency "10 GHz" --gain 16` writes an experiment that begins with the fit.
 """
 
 # %%
@@ -65,8 +65,8 @@ print(
 )
 
 # %%
-# Between the horns of the map, the loss against an even aperture, 20 log10(pi d) - D, is interpolated. Horns that are
-# left out of the interpolation, a tenth at a time, say how good it is.
+# Between the horns of the map, the loss relative to a uniform aperture, 20 log10(pi d) - D, is interpolated. Leaving
+# out a tenth of the horns at a time gives the error of the interpolation.
 
 
 def position(d: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -107,8 +107,8 @@ print(
 )
 
 # %%
-# The optimum of each length. From a length of 0.12 on: at 0.06 the flare reaches 70 degrees, the steepest of the map,
-# before directivity has its largest value.
+# The optimum of each length, from 0.12 on. At a length of 0.06 the flare reaches 70 degrees, the steepest of the map,
+# before the directivity has its largest value.
 found = []
 for length, line in horns[horns.length >= 0.12].groupby("length"):
     d = np.linspace(line.diameter.min(), line.diameter.max(), 2000)
@@ -118,9 +118,9 @@ for length, line in horns[horns.length >= 0.12].groupby("length"):
 optima = pd.DataFrame(found, columns=["length", "diameter", "directivity_dbi", "bar"])
 
 # %%
-# The fit has the form of 13-57. The length is a polynomial of the diameter, such that horns of that shape lose least
-# against the optimum of their length. Then the optimum directivity is a polynomial of that diameter. The lines that are
-# printed are for fits to every second length, and what these miss at the other lengths.
+# The fit has the form of 13-57. The length is a polynomial of the diameter, chosen so that the loss of horns of this
+# shape against the optimum of their length is smallest. The optimum directivity is then a polynomial of this diameter.
+# The printed lines are for fits to every second length, with the errors at the other lengths.
 
 
 def diameter_of(length: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
@@ -162,7 +162,7 @@ print(
 )
 
 # %%
-# The map. Contours are directivity in dBi; the point of a contour furthest to the left is its shortest horn.
+# The map. Contours show directivity in dBi; the leftmost point of a contour is its shortest horn.
 textbook = np.linspace(1.0, 6.6, 281)  # diameters
 apex = 0.3232 * textbook**2 - 0.0475 * textbook + 0.0052  # 13-57, from the apex
 textbook_length = apex * (1 - 2 * FEED / textbook)
@@ -185,10 +185,10 @@ axes.legend(loc="upper left")
 figure.savefig("horn_map.png", dpi=110)
 
 # %%
-# The optimum diameter goes in steps: over a range of lengths it stays where it is, then it jumps. The steps are about
-# as far apart as the diameters at which the mouth begins to carry TE1n (j'_1n / pi) and TM1n (j_1n / pi). A likely
-# cause: the mouth reflects a part of the wave into these modes, which turn round where the cone becomes too narrow for
-# them. That is not shown here. Crosses are finite elements.
+# The optimum diameter grows in steps: it is constant over a range of lengths, then it jumps. The steps are about as far
+# apart as the diameters at which TE1n (j'_1n / pi) and TM1n (j_1n / pi) begin to propagate in the aperture. A likely
+# cause is that the aperture reflects a part of the wave into these modes, which are reflected again where the cone
+# becomes too narrow for them. This is not shown here. Crosses are finite elements.
 modes = (("TE1n", jnp_zeros(1, 7) / np.pi, "-"), ("TM1n", jn_zeros(1, 6) / np.pi, ":"))
 figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
 for name, cutoffs, style in modes:
@@ -215,8 +215,8 @@ axes.legend(title="length")
 figure.savefig("horn_lines.png", dpi=110)
 
 # %%
-# The textbook's horns, with diameter and length of 13-57: what 13-57 and 13-58 say of them, against the map. The third
-# curve has how far these horns are below the optimum of their length.
+# The horns of the textbook, with diameter and length of 13-57: the errors of 13-57 and 13-58 against the map. The third
+# curve shows how far these horns are below the optimum of their length.
 inside = (textbook_length > 0.12) & (textbook_length < 11.7)
 d, length, apex = textbook[inside], textbook_length[inside], apex[inside]
 solved = directivity(d, length)
@@ -244,8 +244,8 @@ axes.grid(alpha=0.3)
 figure.savefig("horn_textbook.png", dpi=110)
 
 # %%
-# The best horn of each length, as it was solved. Beamwidths are in degrees; the phase centre is in wavelengths from the
-# mouth, negative inside. `results/horn_atlas/map.csv` has these columns for all horns of the map.
+# The best solved horn of each length. Beamwidths are in degrees. The phase centre is in wavelengths from the aperture,
+# negative inside. `results/horn_atlas/map.csv` has these columns for all horns of the map.
 best = horns.loc[horns.groupby("length").directivity_dbi.idxmax()].query("length >= 0.12")
 best = best.assign(s11_db=20 * np.log10(np.hypot(best.s11_re, best.s11_im)))
 best = best.merge(elements, on=["diameter", "length"], how="left", suffixes=("", "_fem"))
@@ -259,8 +259,9 @@ formats = {shown[key]: f"{{:.{digits.get(key, 1)}f}}".format for key in shown}
 print(best[list(shown)].rename(columns=shown).to_string(index=False, formatters=formats, na_rep="-"))
 
 # %%
-# Other feeds and walls. A feed 0.03 narrower or wider keeps the cone, so its throat moves; a wall of 0.03 or 0.12 keeps
-# everything else. Shorter than the map's horns is only the open guide; longer ones show how far the fit reaches.
+# Other feeds and walls. With a feed 0.03 narrower or wider the cone is the same, so its throat moves. With a wall of
+# 0.03 or 0.12 everything else is the same. Only the open waveguide is shorter than the horns of the map; longer horns
+# show the range of the fit.
 variants = pd.read_csv(FOLDER / "variants.csv")
 for diameter, group in variants[variants.length > 0].groupby("diameter"):
     middle = group[(group.feed_radius == FEED) & (group.wall == 0.06)].iloc[0]

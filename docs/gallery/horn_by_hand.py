@@ -1,7 +1,7 @@
 """A horn by hand.
 
-Four conical horns of one length are solved and compared, the best is solved again on two meshes, and its figures are
-extrapolated to a cell of zero. No search is involved: `ao.simulate` is a function from an antenna to its outcome.
+Four conical horns of one length are solved and compared. The best is solved again on two meshes, and its figures are
+extrapolated to cell size zero. There is no search: `ao.simulate` solves one antenna.
 """
 
 # %%
@@ -48,7 +48,8 @@ axes.grid(alpha=0.3)
 figure.savefig("horn_patterns.png", dpi=110)
 
 # %%
-# Take the most directive one, and extrapolate it from two meshes. `certificate` says whether the result can be trusted.
+# Take the horn with the largest directivity, and extrapolate it from two meshes. `certificate` says whether the result
+# can be trusted.
 best = max(outcomes, key=lambda aperture: outcomes[aperture].results[1].directivity_dbi)
 final = ao.simulate(ao.load(horn(best)), cell="0.3 mm", extrapolate=True, backend="cpu")
 middle = final.results[1]

@@ -1,7 +1,7 @@
 """A lens study.
 
-A small search evolves the shape of a dielectric lens. The run's rows are then read as a table, and the best lens is
-solved again on a finer mesh. A real study has more individuals, more generations and smaller cells.
+A small search optimises the shape of a dielectric lens. The rows of the run are then read as a table, and the best lens
+is solved again on a finer mesh. A real study has more individuals, more generations and smaller cells.
 """
 
 # %%
@@ -35,8 +35,8 @@ EXPERIMENT = {
 }
 
 # %%
-# Worker processes import this script, so everything that is to happen once stands below the guard. `run.rows` is a
-# pandas table with one row for each evaluation. `run.best` is solved again with smaller cells: the search ranks lenses
+# Worker processes import this script, so code that must run only once is below the guard. `run.rows` is a pandas table
+# with one row per evaluation. `run.best` is solved again with smaller cells: the search ranks lenses
 # on a coarse mesh, and the final figures are those of the fine one.
 if __name__ == "__main__":
     run = ao.optimise(ao.load(EXPERIMENT), backend="cpu")
