@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +141,8 @@ def load(source: str | Path | Mapping[str, Any]) -> Antenna | Experiment:
     """Read an antenna or an experiment.
 
     Args:
-        source: TOML file, or a table as read by `tomllib`, with lengths as text with a unit, `"3.6 mm"`.
+        source: TOML file, or a table as read by `tomllib`, with lengths as text with a unit, `"3.6 mm"`. Lists may be
+            arrays of NumPy.
 
     Returns:
         An `Experiment` if a parameter is a range, otherwise an `Antenna`.
@@ -148,7 +150,9 @@ def load(source: str | Path | Mapping[str, Any]) -> Antenna | Experiment:
     Raises:
         ConfigurationError: One line: file, field, value, allowed values, remedy.
     """
-    experiment = parse_table(source) if isinstance(source, Mapping) else load_file(source)
+    if not isinstance(source, (str, PathLike, Mapping)):
+        raise ConfigurationError(f"load takes the path of a file or a table, not {source!r:.60}")
+    experiment = parse_table(source) if isinstance(source, Mapping) else load_file(Path(source))
     return experiment if experiment.genes else Antenna(experiment)
 
 
@@ -371,5 +375,7 @@ def open_run(folder: str | Path) -> Run:
     """
     from antennaopt.store.files import check_run_folder
 
+    if not isinstance(folder, (str, PathLike)):
+        raise ConfigurationError(f"open_run takes the path of a run folder, not {folder!r:.60}")
     check_run_folder(Path(folder))
     return Run(Path(folder))

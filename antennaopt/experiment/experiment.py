@@ -30,7 +30,7 @@ from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
-from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, is_of_a_run, written
+from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, is_of_a_run, of_python, written
 from antennaopt.experiment.goal_checks import check_stop
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
@@ -204,15 +204,16 @@ class Experiment(Table):
         """Return this experiment with other entries, checked again.
 
         Args:
-            changes: Entries by name, SI; of a table the entries that are to differ: `solver={"cell": 3e-4}`, and so of
-                the tables of `antenna` and `evolution`: `evolution={"stop": {"fitness": 0.1}}`. Other frequencies
-                have their own middle as the design frequency, where the old one was in the middle. Another kind of
-                crossover or mutation comes without the entries that the old kind alone reads.
+            changes: Entries by name, SI; lists may be arrays of NumPy. Of a table the entries that are to differ:
+                `solver={"cell": 3e-4}`, and so of the tables of `antenna` and `evolution`:
+                `evolution={"stop": {"fitness": 0.1}}`. Other frequencies have their own middle as the design
+                frequency, where the old one was in the middle. Another kind of crossover or mutation comes without the
+                entries that the old kind alone reads.
 
         Raises:
             ConfigurationError: One line, the first fault.
         """
-        other = self.parse(with_changes(self, changes), si=True, of_a_run="evolution" not in changes)
+        other = self.parse(with_changes(self, of_python(changes)), si=True, of_a_run="evolution" not in changes)
         if "secondary" in changes:
             check_stop(other)
         return other

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, NoReturn
 
+import numpy as np
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -314,3 +315,12 @@ def is_float(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
+
+
+def of_python(value: Any) -> Any:
+    """Return tables and lists with arrays and numbers of NumPy as lists and numbers of Python."""
+    if isinstance(value, Mapping):
+        return {key: of_python(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(of_python(one) for one in value) if type(value) in (list, tuple) else value
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.changes import CELLS, of_the_old_kind
 from antennaopt.experiment.experiment import Experiment, first_fault
+from antennaopt.experiment.fields import of_python
 from antennaopt.experiment.objective import BOUNDS, Goal, Objective
 from antennaopt.families import SPATIAL
 from antennaopt.figures import KINDS, LINEAR, Figure, figure_of, metric_name
@@ -68,12 +69,12 @@ def parse_table(data: Mapping[str, Any]) -> Experiment:
     """Build an experiment from a table, as tomllib reads a file.
 
     Args:
-        data: Quantities as text with their unit.
+        data: Quantities as text with their unit; lists may be arrays of NumPy.
 
     Raises:
         ConfigurationError: One line, the first fault.
     """
-    return Experiment.parse(dict(data))
+    return Experiment.parse(of_python(data))
 
 
 def load_experiment(path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool = False) -> Experiment:

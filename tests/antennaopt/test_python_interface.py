@@ -6,6 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from config_files import LENS, replaced
 from matplotlib.axes import Axes
@@ -197,6 +198,27 @@ def test_an_experiment_whose_ranges_became_numbers_is_an_antenna(tmp_path):
     (tmp_path / "lens.toml").write_text(TINY)
     fixed = ao.load(tmp_path / "lens.toml").changed(antenna={"lens": {"radii": [12e-3] * 6}})
     assert ao.simulate(fixed, backend="cpu").results[0].directivity_dbi > 10.0
+
+
+def test_arrays_and_numbers_of_numpy_are_those_of_python(horn):
+    """They were read as text: "[2.6e+10 2.7e+10] must be a list"."""
+    antenna, band = ao.load(horn), np.linspace(26e9, 28e9, 3)
+    assert antenna.changed(solver={"frequencies": band}).frequencies == (26e9, 27e9, 28e9)
+    cell = antenna.changed(solver={"cell": np.float32(3e-4), "pml_cells": np.int32(8)}).experiment.solver
+    assert cell.cell == float(np.float32(3e-4)) and cell.pml_cells == 8
+    table = tomllib.loads(Path(horn).read_text(encoding="utf-8"))
+    table["solver"]["frequencies"] = np.array(["26 GHz", "27 GHz"])
+    table["antenna"]["horn"]["length"] = np.str_("21 mm")
+    read = ao.load(table)
+    assert read.frequencies == (26e9, 27e9) and read.design["horn.length"] == 21e-3
+
+
+@pytest.mark.parametrize("given", [None, 3, b"lens.toml", ["lens.toml"]])
+def test_what_is_neither_file_nor_table_is_refused(given):
+    with pytest.raises(ao.ConfigurationError, match="load takes the path of a file or a table, not"):
+        ao.load(given)
+    with pytest.raises(ao.ConfigurationError, match="open_run takes the path of a run folder, not"):
+        ao.open_run(given)
 
 
 def test_a_change_that_is_no_table_is_refused(horn):
