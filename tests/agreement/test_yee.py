@@ -26,6 +26,7 @@ CASES = {
     "half of an antenna": {"counts": (26, 15, 16), "layers": (4, 3, 0, 4, 3, 4), "magnetic": ("y-",)},
     "closed": {"counts": (12, 13, 14), "layers": (0,) * 6, "magnetic": ()},
     "layers as thick as may be": {"counts": (40, 14, 12), "layers": (15, 15, 2, 3, 0, 2), "magnetic": ("z-",)},
+    "a layer over most of a row": {"counts": (15, 14, 12), "layers": (0, 11, 3, 0, 0, 2), "magnetic": ("x-",)},
 }
 
 

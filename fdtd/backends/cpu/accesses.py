@@ -1,4 +1,4 @@
-"""Loads and stores that promise LLVM not to overlap, so that fused update loops vectorise.
+"""Loads and stores that promise LLVM not to overlap, so that fused update loops vectorise; vectors for short loops.
 
 Numba gives LLVM no aliasing facts about its arrays. A loop that writes three components and reads ten rows then needs
 dozens of overlap checks at run time, more than the vectoriser accepts. Here every access of an update carries LLVM's
@@ -19,6 +19,11 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+LANES = 8
+"""Numbers that `add_filtered` and `add_scaled` take at once: a vector of any processor, or some."""
+
+_FUSED = ("contract",)
 
 
 def _tag(builder: Any, instruction: Any, own: Sequence[str], others: Sequence[str]) -> None:
@@ -83,3 +88,61 @@ def accesses(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], Any]
         others = tuple(other for other in names if other != name)
         loads[name], stores[name] = _make_load((name,), others), _make_store((name,), others)
     return loads, stores, _make_load((), tuple(names))
+
+
+def _add(context: Any, builder: Any, kinds: Any, args: Any, psi: Any, gain: tuple[int, int] | None = None) -> Any:
+    """Generate `add_filtered`, or `add_scaled` with the arguments that are gains and their place."""
+    vector = ir.VectorType(context.get_value_type(psi.dtype), LANES)
+    size = psi.dtype.bitwidth // 8
+
+    def place(array: int, number: int) -> Any:
+        found = _pointer(context, builder, kinds[array], args[array], args[number])
+        return builder.bitcast(found, vector.as_pointer())
+
+    def load(array: int, number: int) -> Any:
+        return builder.load(place(array, number), align=size)
+
+    def product(one: Any, other: Any) -> Any:
+        return builder.fmul(one, other, flags=_FUSED)
+
+    difference = builder.fsub(load(5, 6), load(5, 7), flags=_FUSED)
+    new = builder.fadd(product(load(2, 3), load(0, 1)), product(load(2, 4), difference), flags=_FUSED)
+    added = new if gain is None else product(load(*gain), new)
+    found = builder.fadd(load(5, 8), added, flags=_FUSED)
+    builder.store(new, place(0, 1), align=size)
+    builder.store(found, place(5, 8), align=size)
+    return context.get_dummy_value()
+
+
+def _make_adds() -> tuple[Any, Any]:
+    place = types.intp
+
+    @intrinsic
+    def add_filtered(
+        _typing: Any, psi: Any, m: Any, filters: Any, b: Any, c: Any, state: Any, plus: Any, minus: Any, at: Any
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _add(context, builder, signature.args, args, psi)
+
+        return types.void(psi, place, filters, place, place, state, place, place, place), generate
+
+    @intrinsic
+    def add_scaled(
+        _typing: Any, psi: Any, m: Any, filters: Any, b: Any, c: Any, state: Any, plus: Any, minus: Any, at: Any,
+        gain: Any, g: Any,
+    ) -> Any:  # fmt: skip
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _add(context, builder, signature.args, args, psi, gain=(9, 10))
+
+        return types.void(psi, place, filters, place, place, state, place, place, place, gain, place), generate
+
+    return add_filtered, add_scaled
+
+
+add_filtered, add_scaled = _make_adds()
+"""One step of a layer's convolution for LANES numbers at once: psi <- b psi + c (plus - minus), and psi is added.
+
+`add_filtered(psi, m, filters, b, c, state, plus, minus, at)`: arrays of one dimension, each followed by places in it.
+`state[at]` is what psi is added to; `add_scaled` goes on with `gain, g`, an array and the place of what psi is
+multiplied by before. Vectors are written out, because LLVM unrolls so short a loop before it looks for any.
+"""

@@ -1,11 +1,12 @@
 """The CPU backend of the rectilinear lattice: Numba, float32 or float64, one antenna a core.
 
 A step is one trip through memory: H of plane k, then E of plane k. Coefficients stand in tables of rows; rows of edges
-that are equal share one entry, so those of an antenna stay in the cache. A row's update is one loop that LLVM
-vectorises, and the layers' convolutions are added by loops of their own: along y and z where the row lies in a layer,
-along x for the first and last entries of every row (short loops, for which vectors gain nothing).
+that are equal share one entry, so those of an antenna stay in the cache. A row's update is one loop over whole vectors,
+and the layers' convolutions are added by loops of their own: along y and z where the row lies in a layer, along x for
+the first and last entries of every row.
 
-Arrays have a border of zeros: entry [k + 1, j + 1, i + 1] is the place [k, j, i] of `fdtd.yee.grid`.
+Arrays have a border of zeros: entry [k + 1, j + 1, i] is the place [k, j, i] of `fdtd.yee.grid`. Each row ends with a
+zero at least, which is also what the next row finds before its first entry.
 """
 # ruff: noqa: ANN001, ANN202 - compiled text: Numba infers the types
 
@@ -18,11 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.constants import speed_of_light
 
+from fdtd.backends.cpu.accesses import LANES
 from fdtd.backends.cpu.compiled import compiled
 from fdtd.backends.cpu.yee_planes import (
     OPTIONS,
-    Fields,
     Layers,
+    Places,
     Rows,
     Slopes,
     e_layers,
@@ -35,7 +37,6 @@ from fdtd.yee.grid import COMPONENTS, Grid, half_node
 from fdtd.yee.problem import Look, Problem, Records, Taker, stop
 
 _DTYPES = {"float32": np.float32, "float64": np.float64}
-_VECTOR = 16  # rows are padded to whole vectors
 _BLOCK = 4_000_000  # numbers of box samples that are kept before they are passed on
 _CELL_STEPS = 50_000_000  # of one call: some tenths of a second, after which Ctrl-C is heard
 
@@ -57,14 +58,15 @@ class _Drive(NamedTuple):
 @compiled(**OPTIONS)
 def _march(state, rows, slopes, layers, drive, sums, shape, span):
     """Take the steps `span[0]` to `span[1]`."""
-    nx, ny, nz = shape
-    f = Fields(state[0], state[1], state[2], state[3], state[4], state[5])
+    _, ny, nz = shape
+    places = Places(state[0].size, state[0, 0].size, state.shape[3])
+    flat = state.reshape(state.size)
     for n in range(span[0], span[1]):
         for k in range(nz + 1):
-            h_plane(k, f, slopes, nx, ny)
-            h_layers(k, f, layers, nx, ny)
-            e_plane(k, f, rows, slopes, nx, ny)
-            e_layers(k, f, rows, layers, nx, ny)
+            h_plane(k, flat, places, slopes, ny)
+            h_layers(k, flat, places, layers, ny)
+            e_plane(k, flat, places, rows, slopes, ny)
+            e_layers(k, flat, places, rows, layers, ny)
         if n < len(drive.waveform):
             for p in range(len(drive.points)):
                 c, k, j, i = drive.points[p]
@@ -89,11 +91,11 @@ def _energy(state, rows, lengths_x, lengths_y, lengths_z, shape):
                 if c < 3:
                     r = rows.at[c, k, j]
                     for i in range(nx + 1):
-                        value = state[c, k + 1, j + 1, i + 1]
+                        value = state[c, k + 1, j + 1, i]
                         row += lengths_x[c, i] * rows.permittivity[r, i] * value * value
                 else:
                     for i in range(nx + 1):
-                        value = state[c, k + 1, j + 1, i + 1]
+                        value = state[c, k + 1, j + 1, i]
                         row += lengths_x[c, i] * value * value
                 total += lengths_y[c, j] * lengths_z[c, k] * row
     return total
@@ -147,7 +149,7 @@ def run(
     if box is not None and take is not None and (left := done // sampling.record_every - first):
         take(first, block[:left])
     nx, ny, nz = shape
-    final = state[:, 1 : nz + 2, 1 : ny + 2, 1 : nx + 2]
+    final = state[:, 1 : nz + 2, 1 : ny + 2, : nx + 1]
     return Records(
         steps=done,
         sums=sums[:done],
@@ -161,17 +163,17 @@ def run(
 def _bordered(problem: Problem, dtype: type) -> np.ndarray:
     """Start fields with a border, (6, nz + 3, ny + 3, width)."""
     nz, ny, nx = problem.grid.shape
-    state = np.zeros((6, nz + 2, ny + 2, -(-(nx + 2) // _VECTOR) * _VECTOR), dtype)
+    state = np.zeros((6, nz + 2, ny + 2, -(-(nx + 1) // LANES) * LANES), dtype)
     if problem.initial is not None:
         live = np.concatenate([~problem.media.metal, [problem.grid.inside(name) for name in COMPONENTS[3:]]])
-        state[:, 1 : nz + 1, 1 : ny + 1, 1 : nx + 1] = np.where(live, problem.initial, 0.0)
+        state[:, 1 : nz + 1, 1 : ny + 1, :nx] = np.where(live, problem.initial, 0.0)
     return state
 
 
 def _bordered_indices(flat: np.ndarray, grid: Grid, state: np.ndarray) -> np.ndarray:
     """Flat indices into the bordered state."""
     c, k, j, i = np.unravel_index(flat, (6, *grid.shape))
-    return np.ravel_multi_index((c, k + 1, j + 1, i + 1), state.shape)
+    return np.ravel_multi_index((c, k + 1, j + 1, i), state.shape)
 
 
 def _rows(problem: Problem, state: np.ndarray, dtype: type) -> Rows:
@@ -186,7 +188,7 @@ def _rows(problem: Problem, state: np.ndarray, dtype: type) -> Rows:
     tables = [np.zeros((len(first), width), dtype) for _ in range(3)]
     for place, table in enumerate(tables):
         table[:, :nx] = both[first, place * nx : (place + 1) * nx]
-    return Rows(tables[0], tables[1], at.reshape(ca.shape[:-1]), tables[2])
+    return Rows(tables[0].reshape(-1), tables[1].reshape(-1), at.reshape(ca.shape[:-1]), tables[2])
 
 
 def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[Slopes, Layers]:
@@ -205,29 +207,55 @@ def _stretched(problem: Problem, state: np.ndarray, dtype: type) -> tuple[Slopes
     across = [np.stack([filters[half, axis] for half in (False, True)]) for axis in range(3)]
     slots = [np.where(one[:, 1] != 0, np.cumsum(one[:, 1] != 0, axis=1) - 1, -1) for one in across]
     counts = [int(one.max()) + 1 for one in slots]
-    thickest = max(grid.layers[:2])
-    edge = thickest + 1 if thickest else 0
-    ends = np.array([0, nx - edge])
-    filters_x = np.stack([across[0][..., end : end + edge] for end in ends], axis=2)
+    filters_x, ends = _ends(across[0])
+    edge = filters_x.shape[-1]
     cast = {key: np.ascontiguousarray(one, dtype) for key, one in slopes.items()}
     layers = Layers(
-        filters_x=np.ascontiguousarray(filters_x, dtype),
-        filters_y=np.ascontiguousarray(across[1], dtype),
-        filters_z=np.ascontiguousarray(across[2], dtype),
+        filters_x=filters_x.astype(dtype).reshape(-1),
+        filters_y=np.repeat(across[1].astype(dtype), LANES),
+        filters_z=np.repeat(across[2].astype(dtype), LANES),
         slots_y=slots[1],
         slots_z=slots[2],
-        psi_x=np.zeros((4, nz, ny, 2, edge), dtype),
-        psi_y=np.zeros((4, nz, counts[1], width), dtype),
-        psi_z=np.zeros((4, counts[2], ny, width), dtype),
+        psi_x=np.zeros(4 * nz * ny * 2 * edge, dtype),
+        psi_y=np.zeros(4 * nz * counts[1] * width, dtype),
+        psi_z=np.zeros(4 * counts[2] * ny * width, dtype),
+        planes=nz,
+        count_y=counts[1],
+        count_z=counts[2],
         ends=ends,
+        edge=edge,
     )
     order = [(True, 0), (True, 1), (True, 2), (False, 0), (False, 1), (False, 2)]
     return Slopes(*(cast[key] for key in order)), layers
 
 
+def _ends(filters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the filters of the two ends of a row, and where each end begins.
+
+    Args:
+        filters: b and c / d of nodes and of half nodes along x, [2, 2, cells + 1].
+
+    Returns:
+        [2, 2, ends, edge], zero outside the layers, with a whole number of blocks in an end; and [2, ends].
+    """
+    count = filters.shape[-1]
+    inside = filters[:, 1] != 0
+    low = inside & (np.arange(count) < count // 2)
+    spans = [[np.flatnonzero(one) for one in (low[half], inside[half] & ~low[half])] for half in range(2)]
+    longest = max(int(one[-1] - one[0]) + 1 if len(one) else 0 for both in spans for one in both)
+    edge = -(-longest // LANES) * LANES
+    found, ends = np.zeros((2, 2, 2, edge)), np.zeros((2, 2), np.int64)
+    for half in range(2):
+        for end, span in enumerate(spans[half]):
+            if len(span):
+                ends[half, end] = max(min(int(span[0]), count - edge), 0)
+                found[half, :, end, span - ends[half, end]] = filters[half][:, span].T
+    return found, ends
+
+
 def _drive(problem: Problem, dtype: type) -> _Drive:
     source, probe = problem.source, problem.probe
-    none, step = np.zeros((0, 4), np.int64), np.array([0, 1, 1, 1])
+    none, step = np.zeros((0, 4), np.int64), np.array([0, 1, 1, 0])
     return _Drive(
         points=none if source is None else source.points + step,
         gains=np.zeros(0, dtype) if source is None else source.gains.astype(dtype),

@@ -1,4 +1,11 @@
-"""Compiled updates of one plane of a rectilinear lattice; see `fdtd.backends.cpu.yee`."""
+"""Compiled updates of one plane of a rectilinear lattice; see `fdtd.backends.cpu.yee`.
+
+`state` is the memory of all components without its shape, each [nz + 2, ny + 2, width]: a row's place is that of its
+first number, and neighbours along y and z are `row` and `plane` numbers on. All loops run over whole blocks of LANES
+columns, the inner one over a block, so that LLVM makes no loop for a remainder. Every access says which others it does
+not overlap (`fdtd.backends.cpu.accesses`): so loops that write three components are vectorised, and those at the ends
+of a row, which are too short to be checked for overlaps.
+"""
 # ruff: noqa: ANN001, ANN201 - compiled text: Numba infers the types
 
 from __future__ import annotations
@@ -7,28 +14,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fdtd.backends.cpu.accesses import LANES, accesses, add_filtered, add_scaled
 from fdtd.backends.cpu.compiled import compiled
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+EX, EY, EZ, HX, HY, HZ = range(6)
+
+_loads, _stores, _get = accesses(("x", "y", "z"))
+_get_x, _get_y, _get_z = _loads["x"], _loads["y"], _loads["z"]
+_set_x, _set_y, _set_z = _stores["x"], _stores["y"], _stores["z"]
 
 
-class Fields(NamedTuple):
-    """Components, each [nz + 3, ny + 3, width]."""
+class Places(NamedTuple):
+    """Where components and neighbours are in the state.
 
-    ex: np.ndarray
-    ey: np.ndarray
-    ez: np.ndarray
-    hx: np.ndarray
-    hy: np.ndarray
-    hz: np.ndarray
+    Attributes:
+        size: Numbers of a component.
+        plane: Of a plane.
+        row: Of a row; a whole number of blocks, with a zero at its end, which the next row reads before its first.
+    """
+
+    size: int
+    plane: int
+    row: int
 
 
 class Rows(NamedTuple):
-    """Coefficients of E.
+    """Coefficients of E, zero beyond the last column.
 
     Attributes:
-        keep: Table of rows of ca, [rows, width].
-        gain: Table of rows of cb, [rows, width].
+        keep: Table of rows of ca, [rows, width], without its shape.
+        gain: Table of rows of cb, the same.
         at: Entry of each row of edges, [3, nz + 1, ny + 1].
         permittivity: Table of rows, for the energy, [rows, width].
     """
@@ -54,16 +70,19 @@ class Layers(NamedTuple):
     """Filters and convolutions.
 
     Attributes:
-        filters_x: b and c / d at nodes and half nodes of the two ends of a row, [2, 2, ends, edge]; `edge` is one more
-            than the cells of the thicker layer, 0 without layers.
-        filters_y: b and c / d at nodes and half nodes, [2, 2, ny + 1].
+        filters_x: b and c / d at nodes and half nodes of the two ends of a row, [2, 2, ends, edge], without its shape,
+            zero outside the layers; `edge` is a whole number of blocks.
+        filters_y: b and c / d at nodes and half nodes, each LANES times, [2, 2, ny + 1, LANES], without its shape.
         filters_z: The same along z.
         slots_y: Entry of `psi_y` of a row of nodes or half nodes, -1 outside the layers, [2, ny + 1].
         slots_z: The same along z.
-        psi_x: Of e_y, e_z, h_y, h_z, [4, nz + 1, ny + 1, ends, edge].
-        psi_y: Of e_x, e_z, h_x, h_z, [4, nz + 1, slots, width].
-        psi_z: Of e_x, e_y, h_x, h_y, [4, slots, ny + 1, width].
-        ends: Where the two ends of a row begin, [2].
+        psi_x: Of e_y, e_z, h_y, h_z, [4, nz + 1, ny + 1, ends, edge], without its shape.
+        psi_y: Of e_x, e_z, h_x, h_z, [4, nz + 1, count_y, width], without its shape.
+        psi_z: Of e_x, e_y, h_x, h_y, [4, count_z, ny + 1, width], without its shape.
+        planes: nz + 1.
+        count_y, count_z: Rows of the layers along y, planes of those along z.
+        ends: Where the two ends of a row of nodes and of half nodes begin, [2, ends].
+        edge: Columns of an end, 0 without layers along x.
     """
 
     filters_x: np.ndarray
@@ -74,151 +93,147 @@ class Layers(NamedTuple):
     psi_x: np.ndarray
     psi_y: np.ndarray
     psi_z: np.ndarray
+    planes: int
+    count_y: int
+    count_z: int
     ends: np.ndarray
+    edge: int
 
 
 @compiled(**OPTIONS)
-def h_plane(k, f, slopes, nx, ny):
+def h_plane(k, state, places, slopes, ny):
     """Update H on the half plane k + 1/2 (h_x, h_y) and on the plane k (h_z)."""
+    size, plane, row = places
     w = slopes.half_z[k]
     for j in range(ny + 1):
         u = slopes.half_y[j]
-        for i in range(nx + 1):
-            f.hx[k + 1, j + 1, i + 1] -= u * (f.ez[k + 1, j + 2, i + 1] - f.ez[k + 1, j + 1, i + 1]) - w * (
-                f.ey[k + 2, j + 1, i + 1] - f.ey[k + 1, j + 1, i + 1]
-            )
-        for i in range(nx + 1):
-            f.hy[k + 1, j + 1, i + 1] -= w * (f.ex[k + 2, j + 1, i + 1] - f.ex[k + 1, j + 1, i + 1]) - slopes.half_x[
-                i
-            ] * (f.ez[k + 1, j + 1, i + 2] - f.ez[k + 1, j + 1, i + 1])
-        for i in range(nx + 1):
-            f.hz[k + 1, j + 1, i + 1] -= slopes.half_x[i] * (
-                f.ey[k + 1, j + 1, i + 2] - f.ey[k + 1, j + 1, i + 1]
-            ) - u * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
+        at = (k + 1) * plane + (j + 1) * row
+        for v in range(row // LANES):
+            for lane in range(LANES):
+                i = LANES * v + lane
+                p = at + i
+                e_x, e_y, e_z = _get(state, p + EX * size), _get(state, p + EY * size), _get(state, p + EZ * size)
+                h_x, h_y, h_z = _get_x(state, p + HX * size), _get_y(state, p + HY * size), _get_z(state, p + HZ * size)
+                s = _get(slopes.half_x, i)
+                h_x -= u * (_get(state, p + EZ * size + row) - e_z) - w * (_get(state, p + EY * size + plane) - e_y)
+                h_y -= w * (_get(state, p + EX * size + plane) - e_x) - s * (_get(state, p + EZ * size + 1) - e_z)
+                h_z -= s * (_get(state, p + EY * size + 1) - e_y) - u * (_get(state, p + EX * size + row) - e_x)
+                _set_x(state, p + HX * size, h_x)
+                _set_y(state, p + HY * size, h_y)
+                _set_z(state, p + HZ * size, h_z)
 
 
 @compiled(**OPTIONS)
-def e_plane(k, f, rows, slopes, nx, ny):
+def e_plane(k, state, places, rows, slopes, ny):
     """Update E on the plane k (e_x, e_y) and on the half plane k + 1/2 (e_z)."""
+    size, plane, row = places
     w = slopes.node_z[k]
     for j in range(ny + 1):
         u = slopes.node_y[j]
-        r = rows.at[0, k, j]
-        for i in range(nx + 1):
-            f.ex[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ex[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
-                u * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j, i + 1])
-                - w * (f.hy[k + 1, j + 1, i + 1] - f.hy[k, j + 1, i + 1])
-            )
-        r = rows.at[1, k, j]
-        for i in range(nx + 1):
-            f.ey[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ey[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
-                w * (f.hx[k + 1, j + 1, i + 1] - f.hx[k, j + 1, i + 1])
-                - slopes.node_x[i] * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j + 1, i])
-            )
-        r = rows.at[2, k, j]
-        for i in range(nx + 1):
-            f.ez[k + 1, j + 1, i + 1] = rows.keep[r, i] * f.ez[k + 1, j + 1, i + 1] + rows.gain[r, i] * (
-                slopes.node_x[i] * (f.hy[k + 1, j + 1, i + 1] - f.hy[k + 1, j + 1, i])
-                - u * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
-            )
+        at = (k + 1) * plane + (j + 1) * row
+        x, y, z = rows.at[0, k, j] * row, rows.at[1, k, j] * row, rows.at[2, k, j] * row
+        for v in range(row // LANES):
+            for lane in range(LANES):
+                i = LANES * v + lane
+                p = at + i
+                h_x, h_y, h_z = _get(state, p + HX * size), _get(state, p + HY * size), _get(state, p + HZ * size)
+                s = _get(slopes.node_x, i)
+                curl_x = u * (h_z - _get(state, p + HZ * size - row)) - w * (h_y - _get(state, p + HY * size - plane))
+                curl_y = w * (h_x - _get(state, p + HX * size - plane)) - s * (h_z - _get(state, p + HZ * size - 1))
+                curl_z = s * (h_y - _get(state, p + HY * size - 1)) - u * (h_x - _get(state, p + HX * size - row))
+                e_x, e_y, e_z = _get_x(state, p + EX * size), _get_y(state, p + EY * size), _get_z(state, p + EZ * size)
+                _set_x(state, p + EX * size, _get(rows.keep, x + i) * e_x + _get(rows.gain, x + i) * curl_x)
+                _set_y(state, p + EY * size, _get(rows.keep, y + i) * e_y + _get(rows.gain, y + i) * curl_y)
+                _set_z(state, p + EZ * size, _get(rows.keep, z + i) * e_z + _get(rows.gain, z + i) * curl_z)
 
 
 @compiled(**OPTIONS)
-def h_layers(k, f, layers, nx, ny):
+def h_layers(k, state, places, layers, ny):
     """Add to H of `h_plane` what the layers' convolutions hold."""
+    size, plane, row = places
+    ex, ey, ez, hx, hy, hz = EX * size, EY * size, EZ * size, HX * size, HY * size, HZ * size
+    first = (k + 1) * plane + row
     slot = layers.slots_z[1, k]
     if slot >= 0:
-        b, c = layers.filters_z[1, 0, k], layers.filters_z[1, 1, k]
+        psi, filters = layers.psi_z, layers.filters_z
+        b, c = (2 * layers.planes + k) * LANES, (3 * layers.planes + k) * LANES
         for j in range(ny + 1):
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[2, slot, j, i] + c * (f.ey[k + 2, j + 1, i + 1] - f.ey[k + 1, j + 1, i + 1])
-                layers.psi_z[2, slot, j, i] = psi
-                f.hx[k + 1, j + 1, i + 1] += psi
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[3, slot, j, i] + c * (f.ex[k + 2, j + 1, i + 1] - f.ex[k + 1, j + 1, i + 1])
-                layers.psi_z[3, slot, j, i] = psi
-                f.hy[k + 1, j + 1, i + 1] -= psi
+            at = first + j * row
+            m = ((2 * layers.count_z + slot) * (ny + 1) + j) * row
+            n = ((3 * layers.count_z + slot) * (ny + 1) + j) * row
+            for i in range(0, row, LANES):
+                p = at + i
+                add_filtered(psi, m + i, filters, b, c, state, ey + p + plane, ey + p, hx + p)
+                add_filtered(psi, n + i, filters, b, c, state, ex + p, ex + p + plane, hy + p)
     for j in range(ny + 1):
         slot = layers.slots_y[1, j]
         if slot >= 0:
-            b, c = layers.filters_y[1, 0, j], layers.filters_y[1, 1, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[2, k, slot, i] + c * (f.ez[k + 1, j + 2, i + 1] - f.ez[k + 1, j + 1, i + 1])
-                layers.psi_y[2, k, slot, i] = psi
-                f.hx[k + 1, j + 1, i + 1] -= psi
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[3, k, slot, i] + c * (f.ex[k + 1, j + 2, i + 1] - f.ex[k + 1, j + 1, i + 1])
-                layers.psi_y[3, k, slot, i] = psi
-                f.hz[k + 1, j + 1, i + 1] += psi
-    edge = layers.filters_x.shape[3]
+            psi, filters = layers.psi_y, layers.filters_y
+            b, c = (2 * (ny + 1) + j) * LANES, (3 * (ny + 1) + j) * LANES
+            at = first + j * row
+            m = ((2 * layers.planes + k) * layers.count_y + slot) * row
+            n = ((3 * layers.planes + k) * layers.count_y + slot) * row
+            for i in range(0, row, LANES):
+                p = at + i
+                add_filtered(psi, m + i, filters, b, c, state, ez + p, ez + p + row, hx + p)
+                add_filtered(psi, n + i, filters, b, c, state, ex + p + row, ex + p, hz + p)
+    edge = layers.edge
     if edge:
+        psi, filters = layers.psi_x, layers.filters_x
         for j in range(ny + 1):
             for end in range(2):
-                o = layers.ends[end]
-                for i in range(edge):
-                    b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
-                    psi = b * layers.psi_x[2, k, j, end, i] + c * (
-                        f.ez[k + 1, j + 1, o + i + 2] - f.ez[k + 1, j + 1, o + i + 1]
-                    )
-                    layers.psi_x[2, k, j, end, i] = psi
-                    f.hy[k + 1, j + 1, o + i + 1] += psi
-                for i in range(edge):
-                    b, c = layers.filters_x[1, 0, end, i], layers.filters_x[1, 1, end, i]
-                    psi = b * layers.psi_x[3, k, j, end, i] + c * (
-                        f.ey[k + 1, j + 1, o + i + 2] - f.ey[k + 1, j + 1, o + i + 1]
-                    )
-                    layers.psi_x[3, k, j, end, i] = psi
-                    f.hz[k + 1, j + 1, o + i + 1] -= psi
+                at = first + j * row + layers.ends[1, end]
+                b, c = (4 + end) * edge, (6 + end) * edge
+                m = (((2 * layers.planes + k) * (ny + 1) + j) * 2 + end) * edge
+                n = (((3 * layers.planes + k) * (ny + 1) + j) * 2 + end) * edge
+                for i in range(0, edge, LANES):
+                    p = at + i
+                    add_filtered(psi, m + i, filters, b + i, c + i, state, ez + p + 1, ez + p, hy + p)
+                    add_filtered(psi, n + i, filters, b + i, c + i, state, ey + p, ey + p + 1, hz + p)
 
 
 @compiled(**OPTIONS)
-def e_layers(k, f, rows, layers, nx, ny):
+def e_layers(k, state, places, rows, layers, ny):
     """Add to E of `e_plane` what the layers' convolutions hold."""
+    size, plane, row = places
+    ex, ey, ez, hx, hy, hz = EX * size, EY * size, EZ * size, HX * size, HY * size, HZ * size
+    first, gain = (k + 1) * plane + row, rows.gain
     slot = layers.slots_z[0, k]
     if slot >= 0:
-        b, c = layers.filters_z[0, 0, k], layers.filters_z[0, 1, k]
+        psi, filters = layers.psi_z, layers.filters_z
+        b, c = k * LANES, (layers.planes + k) * LANES
         for j in range(ny + 1):
-            r = rows.at[0, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[0, slot, j, i] + c * (f.hy[k + 1, j + 1, i + 1] - f.hy[k, j + 1, i + 1])
-                layers.psi_z[0, slot, j, i] = psi
-                f.ex[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
-            r = rows.at[1, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_z[1, slot, j, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k, j + 1, i + 1])
-                layers.psi_z[1, slot, j, i] = psi
-                f.ey[k + 1, j + 1, i + 1] += rows.gain[r, i] * psi
+            at = first + j * row
+            x, y = rows.at[0, k, j] * row, rows.at[1, k, j] * row
+            m, n = (slot * (ny + 1) + j) * row, ((layers.count_z + slot) * (ny + 1) + j) * row
+            for i in range(0, row, LANES):
+                p = at + i
+                add_scaled(psi, m + i, filters, b, c, state, hy + p - plane, hy + p, ex + p, gain, x + i)
+                add_scaled(psi, n + i, filters, b, c, state, hx + p, hx + p - plane, ey + p, gain, y + i)
     for j in range(ny + 1):
         slot = layers.slots_y[0, j]
         if slot >= 0:
-            b, c = layers.filters_y[0, 0, j], layers.filters_y[0, 1, j]
-            r = rows.at[0, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[0, k, slot, i] + c * (f.hz[k + 1, j + 1, i + 1] - f.hz[k + 1, j, i + 1])
-                layers.psi_y[0, k, slot, i] = psi
-                f.ex[k + 1, j + 1, i + 1] += rows.gain[r, i] * psi
-            r = rows.at[2, k, j]
-            for i in range(nx + 1):
-                psi = b * layers.psi_y[1, k, slot, i] + c * (f.hx[k + 1, j + 1, i + 1] - f.hx[k + 1, j, i + 1])
-                layers.psi_y[1, k, slot, i] = psi
-                f.ez[k + 1, j + 1, i + 1] -= rows.gain[r, i] * psi
-    edge = layers.filters_x.shape[3]
+            psi, filters = layers.psi_y, layers.filters_y
+            b, c = j * LANES, (ny + 1 + j) * LANES
+            at = first + j * row
+            x, z = rows.at[0, k, j] * row, rows.at[2, k, j] * row
+            m, n = (k * layers.count_y + slot) * row, ((layers.planes + k) * layers.count_y + slot) * row
+            for i in range(0, row, LANES):
+                p = at + i
+                add_scaled(psi, m + i, filters, b, c, state, hz + p, hz + p - row, ex + p, gain, x + i)
+                add_scaled(psi, n + i, filters, b, c, state, hx + p - row, hx + p, ez + p, gain, z + i)
+    edge = layers.edge
     if edge:
+        psi, filters = layers.psi_x, layers.filters_x
         for j in range(ny + 1):
-            y, z = rows.at[1, k, j], rows.at[2, k, j]
             for end in range(2):
-                o = layers.ends[end]
-                for i in range(edge):
-                    b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
-                    psi = b * layers.psi_x[0, k, j, end, i] + c * (
-                        f.hz[k + 1, j + 1, o + i + 1] - f.hz[k + 1, j + 1, o + i]
-                    )
-                    layers.psi_x[0, k, j, end, i] = psi
-                    f.ey[k + 1, j + 1, o + i + 1] -= rows.gain[y, o + i] * psi
-                for i in range(edge):
-                    b, c = layers.filters_x[0, 0, end, i], layers.filters_x[0, 1, end, i]
-                    psi = b * layers.psi_x[1, k, j, end, i] + c * (
-                        f.hy[k + 1, j + 1, o + i + 1] - f.hy[k + 1, j + 1, o + i]
-                    )
-                    layers.psi_x[1, k, j, end, i] = psi
-                    f.ez[k + 1, j + 1, o + i + 1] += rows.gain[z, o + i] * psi
+                begin = layers.ends[0, end]
+                at = first + j * row + begin
+                y, z = rows.at[1, k, j] * row + begin, rows.at[2, k, j] * row + begin
+                b, c = end * edge, (2 + end) * edge
+                m = ((k * (ny + 1) + j) * 2 + end) * edge
+                n = (((layers.planes + k) * (ny + 1) + j) * 2 + end) * edge
+                for i in range(0, edge, LANES):
+                    p = at + i
+                    add_scaled(psi, m + i, filters, b + i, c + i, state, hz + p - 1, hz + p, ey + p, gain, y + i)
+                    add_scaled(psi, n + i, filters, b + i, c + i, state, hy + p, hy + p - 1, ez + p, gain, z + i)
