@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from antennaopt.experiment.fields import refuse
 from antennaopt.experiment.size_checks import size_warning
-from antennaopt.figures import LINEAR
+from antennaopt.figures import LINEAR, limit_lines
 from antennaopt.quantities import format_frequency, format_length
 from antennaopt.settings import ALGORITHMS
 
@@ -183,10 +183,9 @@ def _repeated(experiment: Experiment) -> Iterator[str]:
 
 def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
     metric = goal.about
-    if metric.usual_text:
-        wrong = _wrong(goal)
-        if wrong:
-            yield f"{_written(goal)} {wrong}; usual is {metric.usual_text}"
+    wrong = _wrong(goal)
+    if wrong and metric.usual_text:
+        yield f"{_written(goal)} {wrong}; usual is {metric.usual_text}"
     elif goal.at_least is not None and metric.unit == "dBi":
         limit = _sphere_limit(experiment, min(goal.frequencies or experiment.solver.frequencies))
         if goal.at_least > limit[0]:
@@ -199,6 +198,9 @@ def _of_one(experiment: Experiment, goal: Objective) -> Iterator[str]:
     size = size_warning(experiment, goal)
     if size:
         yield size
+    elif wrong and not metric.usual_text:
+        yield f"{_written(goal)} {wrong}; correct it"
+    yield from _on_boresight(goal)
     if goal.metric == "axial_ratio_db" and experiment.polarisation == LINEAR:
         yield (
             f"{goal.name} is that of the antenna fed in circular polarisation, and polarisation is linear; "
@@ -217,14 +219,31 @@ def _wrong(goal: Objective) -> str:
         return f"is {never} met: no {antenna} has more than {usual.ceiling:g}{unit}"
     if high is not None and (high < usual.floor or (high == usual.floor == 0.0 and metric.unit != "dB")):
         return f"is {never} met: no {antenna} has less than {usual.floor:g}{unit}"
+    if low is not None and high is not None:
+        return ""
     if low is not None and low <= usual.floor:
         return f"is met by every {antenna}: none has less than {usual.floor:g}{unit}"
     if high is not None and high >= usual.ceiling:
         return f"is met by every {antenna}: none has more than {usual.ceiling:g}{unit}"
-    both = low is not None and high is not None
-    if not both and metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
+    if metric.usual_text and metric.unusual_bound is not None and getattr(goal, metric.unusual_bound) is not None:
         return "asks for a worse antenna"
     return ""
+
+
+def _on_boresight(goal: Objective) -> Iterator[str]:
+    """Yield a line for a limit over boresight that boresight itself breaks: its level is 0 dB."""
+    if goal.metric != "pattern_db":
+        return
+    for line in limit_lines(goal.metric, goal.figure, goal.at_least, goal.at_most):
+        level = line.level[0]
+        if line.theta_deg[0] > 0.0 or line.absolute or line.planes == ("cross",):
+            continue
+        if level < 0.0 if line.upper else level > 0.0:
+            word = "at_most" if line.upper else "at_least"
+            yield (
+                f"{goal.name} {word} = {level:g} dB at theta = 0 is never met: levels are over boresight, which has "
+                "0 dB; begin theta beyond the main beam, or write absolute = true for dBi"
+            )
 
 
 def _written(goal: Objective) -> str:

@@ -51,6 +51,41 @@ def test_a_goal_that_hardly_makes_sense_is_named_with_its_value_and_what_is_usua
 
 
 @pytest.mark.parametrize(
+    ("goal", "unit"),
+    [
+        ('metric = "flatness_db"\ntheta = "30 deg"', "dB"),
+        ('metric = "beam_symmetry_db"', "dB"),
+        ('metric = "phase_centre_spread_mm"', "mm"),
+        ('metric = "mass_g"\ndensity = "2.7 g/cm3"', "g"),
+        ('metric = "beamwidth_deg"\nplane = "e"', "deg"),
+    ],
+)
+def test_no_antenna_is_below_the_floor_of_a_figure(tmp_path, goal, unit):
+    (line,) = warned(tmp_path, f"{goal}\nat_most = -1")
+    assert line.endswith(f"at_most = -1 {unit} is never met: no antenna has less than 0 {unit}; correct it")
+    assert warned(tmp_path, f"{goal}\nat_most = 3") == warned(tmp_path, f"{goal}\nbetween = [0, 3]") == ()
+
+
+@pytest.mark.parametrize(
+    ("goal", "says"),
+    [
+        ('theta = ["0 deg", "30 deg"]\nat_most = -10', "at_most = -10 dB at theta = 0 is never met: levels are over"),
+        ('theta = ["0 deg", "30 deg"]\nat_least = 1', "at_least = 1 dB at theta = 0 is never met"),
+        ('at_most = [["0 deg", -3], ["90 deg", -20]]', "at_most = -3 dB at theta = 0 is never met"),
+        ('theta = ["10 deg", "30 deg"]\nat_most = -10', None),
+        ('theta = ["0 deg", "30 deg"]\nat_most = 0', None),
+        ('theta = ["0 deg", "30 deg"]\nat_least = -3', None),
+        ('theta = ["0 deg", "30 deg"]\nplane = "cross"\nat_most = -10', None),
+        ('theta = ["0 deg", "30 deg"]\nabsolute = true\nat_most = -10', None),
+        ('at_most = [["0 deg", 0], ["90 deg", -20]]\nat_least = [["0 deg", -1], ["90 deg", -60]]', None),
+    ],
+)
+def test_boresight_itself_breaks_a_limit_over_it(tmp_path, goal, says):
+    found = warned(tmp_path, f'metric = "pattern_db"\n{goal}')
+    assert len(found) == (says is not None) and all(says in line for line in found)
+
+
+@pytest.mark.parametrize(
     "goal", ['metric = "isoflux_db"\nheight = "600 km"\nelevation = "5 deg"', 'metric = "sec2_db"\ntheta = "60 deg"']
 )
 def test_no_antenna_is_above_a_pattern_that_holds_all_power(tmp_path, goal):
