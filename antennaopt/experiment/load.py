@@ -306,5 +306,12 @@ def figure_written(text: str, polarisation: str = LINEAR) -> Figure | None:
         key, sign, value = entry.partition("=")
         if not sign:
             raise ConfigurationError(f'figure "{text}": {entry!r} is not of the form key=value; write theta=20 deg')
-        table[key.strip()] = _value(value.strip())
+        table[key.strip()] = _listed(_value(value.strip()))
     return figure_asked(table, polarisation)
+
+
+def _listed(value: Any) -> Any:
+    """Return a list whose texts have no quotes, `[20 deg, 90 deg]`, as one; any other value as it is."""
+    if not isinstance(value, str) or not value.startswith("[") or not value.endswith("]") or "[" in value[1:]:
+        return value
+    return [_value(one.strip()) for one in value[1:-1].split(",")]

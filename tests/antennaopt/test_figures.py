@@ -269,6 +269,7 @@ def test_the_other_spelling_of_a_metric_has_the_same_columns(tmp_path):
 
 def test_a_figure_as_text():
     assert figure_written('pattern_db, theta=["20 deg", "90 deg"], plane=co').name == "pattern_db_co_20_90deg"
+    assert figure_written("pattern_db, theta=[20 deg, 90 deg], plane=co").name == "pattern_db_co_20_90deg"
     assert figure_written("crosspol_db, theta=20 deg").name == "crosspol_db_20deg"
     assert figure_written("gain_dbi") is None
     for text, says in (
