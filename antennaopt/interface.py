@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -196,7 +197,23 @@ def simulate(
     subject = replace(subject, asked=tuple(one for one in found if one is not None))
     asked_backend = subject.backend if backend == "auto" and subject.backend else backend
     name = chosen_backend(asked_backend)
-    return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True, devices=devices))
+    with _refusals():
+        return Simulation(solve(subject, backend=name, extrapolate=extrapolate, fields=True, devices=devices))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise what the solver refuses, such as walls too thin for the cells, as what a file's check refuses.
+
+    Raises:
+        ConfigurationError: In place of the solver's `ConfigError`.
+    """
+    from fdtd.errors import ConfigError
+
+    try:
+        yield
+    except ConfigError as problem:
+        raise ConfigurationError(str(problem)) from problem
 
 
 def _subject(antenna: Any, cells_per_wavelength: float | None, cell: str | float | None) -> Subject:
@@ -363,7 +380,8 @@ def optimise(
                 on_generation(report)
 
     name = chosen_backend(backend, remote=(scheduler or given.cluster.destination()) is not None)
-    summary = run(given, root=Path(out), scheduler=scheduler, backend=name, progress=Told())
+    with _refusals():
+        summary = run(given, root=Path(out), scheduler=scheduler, backend=name, progress=Told())
     return Run(summary.folder)
 
 

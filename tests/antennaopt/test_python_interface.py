@@ -213,6 +213,13 @@ def test_arrays_and_numbers_of_numpy_are_those_of_python(horn):
     assert read.frequencies == (26e9, 27e9) and read.design["horn.length"] == 21e-3
 
 
+def test_what_the_solver_refuses_is_a_configuration_error_too(horn):
+    """It was `fdtd.errors.ConfigError`, which the documented `except ConfigurationError` let pass."""
+    thin = ao.load(horn).changed(antenna={"horn": {"wall": 1e-5}})
+    with pytest.raises(ao.ConfigurationError, match=r"horn\.wall = 0\.01 mm.* too thin for cells of 0\.45 mm"):
+        ao.simulate(thin)
+
+
 @pytest.mark.parametrize("given", [None, 3, b"lens.toml", ["lens.toml"]])
 def test_what_is_neither_file_nor_table_is_refused(given):
     with pytest.raises(ao.ConfigurationError, match="load takes the path of a file or a table, not"):
