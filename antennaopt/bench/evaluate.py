@@ -12,6 +12,8 @@ from multiprocessing import get_context
 from threading import BrokenBarrierError
 from typing import TYPE_CHECKING, Any, Self
 
+from threadpoolctl import threadpool_limits
+
 from antennaopt.bench.runner import typical
 from antennaopt.farm.local import WORKER_ENVIRONMENT
 from antennaopt.farm.servers import keep_freed_memory
@@ -203,7 +205,8 @@ def _timed(
 
     solver = evaluator_of(family)
     start = time.perf_counter()
-    with ThreadPoolExecutor(BATCHES_AT_A_TIME if backend == "cuda" else 1) as threads:
+    limits = threadpool_limits(1, user_api="blas")  # as in a worker: small products wait long for busy cores
+    with limits, ThreadPoolExecutor(BATCHES_AT_A_TIME if backend == "cuda" else 1) as threads:
         solved = list(threads.map(solve, batches))
     wall = time.perf_counter() - start
     return wall, {name: sum(spent[name] for spent, _ in solved) for name in solved[0][0]}, solved[-1][1]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from config_files import WAVEGUIDE
+from threadpoolctl import threadpool_info, threadpool_limits
 from waiting import wait_until
 
 from antennaopt.bench import evaluate as bench
@@ -42,6 +43,23 @@ def solved(monkeypatch):
         lambda plan: {"scheme": "wavefront", "device": "toy", "wave": 5, "antennas": 100, "reason": ""},
     )
     return asked
+
+
+def test_products_of_matrices_take_one_core_as_in_a_worker(monkeypatch, tmp_path):
+    """On busy cores the threads of BLAS wait for each other: far fields took twenty times as long."""
+    found = []
+
+    def evaluate(family, designs, plan, *, backend, options):
+        found.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        options.stages["step"] = 1.0
+        return [{"status": "ok", "steps": 77}] * len(designs)
+
+    monkeypatch.setattr(bench, "evaluator_of", lambda family: evaluate)
+    (tmp_path / "guide.toml").write_text(WAVEGUIDE)
+    with threadpool_limits(2, user_api="blas"):
+        bench.bench_evaluate(load_antenna(tmp_path / "guide.toml", []), backend="cpu", batch=1, repeat=1)
+    assert found
+    assert set(found) == {1}
 
 
 def test_a_device_gets_batches_of_two_waves_three_at_a_time(solved, tmp_path):
