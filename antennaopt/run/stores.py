@@ -193,6 +193,11 @@ def recall(path: Path, individual: str, *, patterns: bool = True) -> Individual:
     plan, backend = plan_to_resume(folder)
     row = _row(folder, _best(folder) if individual == BEST else individual)
     experiment = Experiment.from_resolved(folder.resolved)
+    if [gene.name for gene in experiment.genes] != [gene.name for gene in folder.columns.genes]:
+        raise ResumeRefusedError(
+            f"{path / 'resolved.json'} has other genes than the rows: it is damaged, or of another run; restore it "
+            "from a copy"
+        )
     outcome = outcome_of_row(folder.columns, row)
     if outcome.ok and patterns:
         outcome |= FolderStore(folder).patterns(row["individual"])

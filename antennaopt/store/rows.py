@@ -209,13 +209,22 @@ def in_order(tables: Sequence[pa.Table]) -> pa.Table:
     return joined.take(pc.sort_indices(joined, sort_keys=keys))  # type: ignore[attr-defined]
 
 
-def whole_cuts(table: pa.Table, path: Path) -> pa.Table:
-    """Return patterns whose cuts have a value for each of their angles.
+def whole_cuts(table: pa.Table, path: Path, frequencies: Sequence[float]) -> pa.Table:
+    """Return patterns of a run's frequencies whose cuts have a value for each of their angles.
+
+    Args:
+        table: A row an individual and frequency.
+        path: Of its file.
+        frequencies: Of the run, Hz.
 
     Raises:
-        ResumeRefusedError: One has not; the file is named.
+        ResumeRefusedError: They are of other frequencies, or a cut has not; the file is named.
     """
     import pyarrow.compute as pc
+
+    if table.num_rows and set(table["frequency_hz"].unique().to_pylist()) != set(frequencies):
+        problem = ValueError("it has other frequencies than the run")
+        raise damaged(path, problem) from problem
 
     angles, *levels = (pc.list_value_length(table[name]) for name in cut_columns(table.schema))  # type: ignore[attr-defined]
     if not all(angles.equals(one) for one in levels):

@@ -398,7 +398,7 @@ class RunFolder:
 
     def _sound(self, kind: str, table: pa.Table, path: Path, where: str) -> pa.Table:
         table = self._checked(table, self._schemas[kind], where)
-        return whole_cuts(table, path) if kind == "patterns" else table
+        return whole_cuts(table, path, self.columns.frequencies) if kind == "patterns" else table
 
     def _checked(self, table: pa.Table, schema: pa.Schema, where: str) -> pa.Table:
         """Return a table that has the run's columns; a flipped bit may have given one another name."""

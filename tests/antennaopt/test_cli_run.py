@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import cheap_evaluation
 import numpy as np
+import pyarrow as pa
 import pytest
 from config_files import LENS
+from pyarrow import parquet
 
 import antennaopt
 from antennaopt.cli import run as commands
@@ -320,3 +322,26 @@ def test_damaged_patterns_cost_the_patterns_only(call, run_folder, tmp_path):
     assert (tmp_path / "best.csv").exists() and not (tmp_path / "best_patterns.csv").exists()
     assert call("simulate", "best.toml", "-q")[0] == 0
     assert call("simulate", run_folder, "--individual", "best", "-q") == (0, "", "")
+
+
+def test_patterns_of_other_frequencies_cost_the_patterns_only(call, run_folder, tmp_path):
+    """Of a file of another run: they were looked up by the run's own frequencies, and ended in a KeyError."""
+    for path in (run_folder / "patterns").iterdir():
+        table = parquet.read_table(path)
+        at = table.column_names.index("frequency_hz")
+        moved = pa.array([1.1 * hz for hz in table["frequency_hz"].to_pylist()], pa.float64())
+        parquet.write_table(table.set_column(at, table.schema.field(at), moved), path)
+    code, _, err = call("export", run_folder, "--toml", "best.toml", "--csv", "best.csv")
+    assert code == 0 and "is damaged (it has other frequencies than the run); the rest is shown" in err
+    assert (tmp_path / "best.csv").exists() and not (tmp_path / "best_patterns.csv").exists()
+
+
+def test_genes_of_another_run_are_refused(call, run_folder, tmp_path):
+    """`resolved.json` of a search with fewer genes: rows were decoded by them, which ended in a ValueError."""
+    path = run_folder / "resolved.json"
+    resolved = json.loads(path.read_text())
+    resolved["antenna"]["lens"]["radii"][0] = 0.012
+    path.write_text(json.dumps(resolved))
+    for arguments in (("export", run_folder, "--toml", "x.toml"), ("simulate", run_folder, "--individual", "best")):
+        code, _, err = call(*arguments)
+        assert code == 4 and "resolved.json has other genes than the rows" in err and err.count("\n") == 1
