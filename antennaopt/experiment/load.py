@@ -132,6 +132,11 @@ def read_source(path: Path) -> str:
     except FileNotFoundError:
         raise ConfigurationError(f"{path} does not exist; check the path") from None
     except IsADirectoryError:
+        if (path / "manifest.json").is_file():
+            raise ConfigurationError(
+                f"{path} is a run folder; continue it with `antennaopt resume`, solve one of its antennas with "
+                "`antennaopt simulate --individual best`, or read it in Python with antennaopt.open_run"
+            ) from None
         raise ConfigurationError(f"{path} is a directory; name the .toml file in it") from None
     except PermissionError as error:
         raise ConfigurationError(f"{path} cannot be read ({error.strerror}); check its permissions") from None

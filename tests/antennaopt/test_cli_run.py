@@ -345,3 +345,9 @@ def test_genes_of_another_run_are_refused(call, run_folder, tmp_path):
     for arguments in (("export", run_folder, "--toml", "x.toml"), ("simulate", run_folder, "--individual", "best")):
         code, _, err = call(*arguments)
         assert code == 4 and "resolved.json has other genes than the rows" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_run_folder_in_place_of_a_file_is_recognised(call, run_folder, command):
+    code, _, err = call(command, run_folder)
+    assert code == 2 and "is a run folder; continue it with `antennaopt resume`" in err and err.count("\n") == 1
