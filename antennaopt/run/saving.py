@@ -19,7 +19,7 @@ class Saving:
     def __init__(self, search: Search, memory: Memory, interfaces: Interfaces) -> None:
         self._search, self._memory, self._with = search, memory, interfaces
         self._store, self._progress = interfaces.store, interfaces.progress
-        self._unmet = Unmet(memory, interfaces)
+        self._unmet = Unmet(memory, interfaces, search.settings.population)
         self._unsaved: tuple[Sequence[Evaluation], int, float] | None = None
 
     def hold(self, block: Sequence[Evaluation], number: int, seconds: float) -> None:

@@ -20,14 +20,15 @@ GENERATIONS = 3
 class Unmet:
     """Keeps, for each goal and constraint, the antenna of the first generations that misses it least."""
 
-    def __init__(self, memory: Memory, interfaces: Interfaces) -> None:
+    def __init__(self, memory: Memory, interfaces: Interfaces, population: int) -> None:
         """Start before the first generation.
 
         Args:
             memory: Of the individuals so far; asked for generations of earlier sessions.
             interfaces: Of the driver.
+            population: Number of slots of a generation; newcomers may be fewer, and have the last ones.
         """
-        self._memory, self._with = memory, interfaces
+        self._memory, self._with, self._population = memory, interfaces, population
         self._first = sum(not one.constraint for one in interfaces.objectives)
         self._nearest: dict[int, tuple[float, str, Outcome]] = {}
         self._seen: set[int] = set()
@@ -45,7 +46,7 @@ class Unmet:
             self._compare(one.candidate.individual, one.outcome, one.shortfalls)
         self._seen.add(generation)
         if generation == GENERATIONS - 1:
-            self._read_earlier(len(evaluations))
+            self._read_earlier()
             self._warn()
             self._say_what_is_far()
 
@@ -54,9 +55,9 @@ class Unmet:
             if short < self._nearest.get(place, (math.inf,))[0]:
                 self._nearest[place] = short, individual, outcome
 
-    def _read_earlier(self, population: int) -> None:
+    def _read_earlier(self) -> None:
         for generation in set(range(GENERATIONS)) - self._seen:
-            names = [individual_id(generation, slot) for slot in range(population)]
+            names = [individual_id(generation, slot) for slot in range(self._population)]
             for name, (_, outcome) in self._memory.recall(names).items():
                 self._compare(name, outcome, shortfalls(outcome, self._with.objectives))
 
