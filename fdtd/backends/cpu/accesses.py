@@ -90,59 +90,56 @@ def accesses(names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], Any]
     return loads, stores, _make_load((), tuple(names))
 
 
-def _add(context: Any, builder: Any, kinds: Any, args: Any, psi: Any, gain: tuple[int, int] | None = None) -> Any:
-    """Generate `add_filtered`, or `add_scaled` with the arguments that are gains and their place."""
-    vector = ir.VectorType(context.get_value_type(psi.dtype), LANES)
-    size = psi.dtype.bitwidth // 8
+def _add(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """Generate `add_filtered`, or `add_scaled` where one more array is given."""
+    *arrays, packed = zip(kinds, args, strict=True)
+    psi, filters, state, *gain = arrays
+    m, b, c, plus, minus, at, *g = (builder.extract_value(packed[1], one) for one in range(packed[0].count))
+    vector = ir.VectorType(context.get_value_type(psi[0].dtype), LANES)
+    size = psi[0].dtype.bitwidth // 8
 
-    def place(array: int, number: int) -> Any:
-        found = _pointer(context, builder, kinds[array], args[array], args[number])
-        return builder.bitcast(found, vector.as_pointer())
+    def address(array: tuple[Any, Any], place: Any) -> Any:
+        return builder.bitcast(_pointer(context, builder, *array, place), vector.as_pointer())
 
-    def load(array: int, number: int) -> Any:
-        return builder.load(place(array, number), align=size)
+    def load(array: tuple[Any, Any], place: Any) -> Any:
+        return builder.load(address(array, place), align=size)
 
     def product(one: Any, other: Any) -> Any:
         return builder.fmul(one, other, flags=_FUSED)
 
-    difference = builder.fsub(load(5, 6), load(5, 7), flags=_FUSED)
-    new = builder.fadd(product(load(2, 3), load(0, 1)), product(load(2, 4), difference), flags=_FUSED)
-    added = new if gain is None else product(load(*gain), new)
-    found = builder.fadd(load(5, 8), added, flags=_FUSED)
-    builder.store(new, place(0, 1), align=size)
-    builder.store(found, place(5, 8), align=size)
+    difference = builder.fsub(load(state, plus), load(state, minus), flags=_FUSED)
+    kept, driven = product(load(filters, b), load(psi, m)), product(load(filters, c), difference)
+    new = builder.fadd(kept, driven, flags=_FUSED)
+    added = product(load(gain[0], g[0]), new) if gain else new
+    found = builder.fadd(load(state, at), added, flags=_FUSED)
+    builder.store(new, address(psi, m), align=size)
+    builder.store(found, address(state, at), align=size)
     return context.get_dummy_value()
 
 
-def _make_adds() -> tuple[Any, Any]:
-    place = types.intp
+@intrinsic
+def _add_filtered(_typing: Any, psi: Any, filters: Any, state: Any, places: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _add(context, builder, signature.args, args)
 
-    @intrinsic
-    def add_filtered(
-        _typing: Any, psi: Any, m: Any, filters: Any, b: Any, c: Any, state: Any, plus: Any, minus: Any, at: Any
-    ) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return _add(context, builder, signature.args, args, psi)
-
-        return types.void(psi, place, filters, place, place, state, place, place, place), generate
-
-    @intrinsic
-    def add_scaled(
-        _typing: Any, psi: Any, m: Any, filters: Any, b: Any, c: Any, state: Any, plus: Any, minus: Any, at: Any,
-        gain: Any, g: Any,
-    ) -> Any:  # fmt: skip
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return _add(context, builder, signature.args, args, psi, gain=(9, 10))
-
-        return types.void(psi, place, filters, place, place, state, place, place, place, gain, place), generate
-
-    return add_filtered, add_scaled
+    return types.void(psi, filters, state, places), generate
 
 
-add_filtered, add_scaled = _make_adds()
+@intrinsic
+def _add_scaled(_typing: Any, psi: Any, filters: Any, state: Any, gain: Any, places: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _add(context, builder, signature.args, args)
+
+    return types.void(psi, filters, state, gain, places), generate
+
+
+add_filtered: Any = _add_filtered
 """One step of a layer's convolution for LANES numbers at once: psi <- b psi + c (plus - minus), and psi is added.
 
-`add_filtered(psi, m, filters, b, c, state, plus, minus, at)`: arrays of one dimension, each followed by places in it.
-`state[at]` is what psi is added to; `add_scaled` goes on with `gain, g`, an array and the place of what psi is
-multiplied by before. Vectors are written out, because LLVM unrolls so short a loop before it looks for any.
+`add_filtered(psi, filters, state, (m, b, c, plus, minus, at))`: arrays of one dimension, and the places in them of psi,
+of b and c, of both values of the difference and of what psi is added to. Vectors are written out, because LLVM unrolls
+so short a loop before it looks for any.
 """
+
+add_scaled: Any = _add_scaled
+"""The same with psi times a gain added: `add_scaled(psi, filters, state, gain, (m, b, c, plus, minus, at, g))`."""

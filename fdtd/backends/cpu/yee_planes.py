@@ -163,8 +163,8 @@ def h_layers(k, state, places, layers, ny):
             n = ((3 * layers.count_z + slot) * (ny + 1) + j) * row
             for i in range(0, row, LANES):
                 p = at + i
-                add_filtered(psi, m + i, filters, b, c, state, ey + p + plane, ey + p, hx + p)
-                add_filtered(psi, n + i, filters, b, c, state, ex + p, ex + p + plane, hy + p)
+                add_filtered(psi, filters, state, (m + i, b, c, ey + p + plane, ey + p, hx + p))
+                add_filtered(psi, filters, state, (n + i, b, c, ex + p, ex + p + plane, hy + p))
     for j in range(ny + 1):
         slot = layers.slots_y[1, j]
         if slot >= 0:
@@ -175,8 +175,8 @@ def h_layers(k, state, places, layers, ny):
             n = ((3 * layers.planes + k) * layers.count_y + slot) * row
             for i in range(0, row, LANES):
                 p = at + i
-                add_filtered(psi, m + i, filters, b, c, state, ez + p, ez + p + row, hx + p)
-                add_filtered(psi, n + i, filters, b, c, state, ex + p + row, ex + p, hz + p)
+                add_filtered(psi, filters, state, (m + i, b, c, ez + p, ez + p + row, hx + p))
+                add_filtered(psi, filters, state, (n + i, b, c, ex + p + row, ex + p, hz + p))
     edge = layers.edge
     if edge:
         psi, filters = layers.psi_x, layers.filters_x
@@ -188,8 +188,8 @@ def h_layers(k, state, places, layers, ny):
                 n = (((3 * layers.planes + k) * (ny + 1) + j) * 2 + end) * edge
                 for i in range(0, edge, LANES):
                     p = at + i
-                    add_filtered(psi, m + i, filters, b + i, c + i, state, ez + p + 1, ez + p, hy + p)
-                    add_filtered(psi, n + i, filters, b + i, c + i, state, ey + p, ey + p + 1, hz + p)
+                    add_filtered(psi, filters, state, (m + i, b + i, c + i, ez + p + 1, ez + p, hy + p))
+                    add_filtered(psi, filters, state, (n + i, b + i, c + i, ey + p, ey + p + 1, hz + p))
 
 
 @compiled(**OPTIONS)
@@ -208,8 +208,8 @@ def e_layers(k, state, places, rows, layers, ny):
             m, n = (slot * (ny + 1) + j) * row, ((layers.count_z + slot) * (ny + 1) + j) * row
             for i in range(0, row, LANES):
                 p = at + i
-                add_scaled(psi, m + i, filters, b, c, state, hy + p - plane, hy + p, ex + p, gain, x + i)
-                add_scaled(psi, n + i, filters, b, c, state, hx + p, hx + p - plane, ey + p, gain, y + i)
+                add_scaled(psi, filters, state, gain, (m + i, b, c, hy + p - plane, hy + p, ex + p, x + i))
+                add_scaled(psi, filters, state, gain, (n + i, b, c, hx + p, hx + p - plane, ey + p, y + i))
     for j in range(ny + 1):
         slot = layers.slots_y[0, j]
         if slot >= 0:
@@ -220,8 +220,8 @@ def e_layers(k, state, places, rows, layers, ny):
             m, n = (k * layers.count_y + slot) * row, ((layers.planes + k) * layers.count_y + slot) * row
             for i in range(0, row, LANES):
                 p = at + i
-                add_scaled(psi, m + i, filters, b, c, state, hz + p, hz + p - row, ex + p, gain, x + i)
-                add_scaled(psi, n + i, filters, b, c, state, hx + p - row, hx + p, ez + p, gain, z + i)
+                add_scaled(psi, filters, state, gain, (m + i, b, c, hz + p, hz + p - row, ex + p, x + i))
+                add_scaled(psi, filters, state, gain, (n + i, b, c, hx + p - row, hx + p, ez + p, z + i))
     edge = layers.edge
     if edge:
         psi, filters = layers.psi_x, layers.filters_x
@@ -235,5 +235,5 @@ def e_layers(k, state, places, rows, layers, ny):
                 n = (((layers.planes + k) * (ny + 1) + j) * 2 + end) * edge
                 for i in range(0, edge, LANES):
                     p = at + i
-                    add_scaled(psi, m + i, filters, b + i, c + i, state, hz + p - 1, hz + p, ey + p, gain, y + i)
-                    add_scaled(psi, n + i, filters, b + i, c + i, state, hy + p, hy + p - 1, ez + p, gain, z + i)
+                    add_scaled(psi, filters, state, gain, (m + i, b + i, c + i, hz + p - 1, hz + p, ey + p, y + i))
+                    add_scaled(psi, filters, state, gain, (n + i, b + i, c + i, hy + p, hy + p - 1, ez + p, z + i))
