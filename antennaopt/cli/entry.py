@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import fcntl
 import logging
 import os
@@ -222,6 +223,8 @@ def _bad_usage(error: click.ClickException) -> int:
 def _unexpected(error: Exception) -> int:
     if type(error).__module__ == "fdtd.errors" and type(error).__name__ in SOLVER_EXIT_CODES:
         return _said(f"error: {error}", SOLVER_EXIT_CODES[type(error).__name__])
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return _said(f"error: {error.filename!s:.60} cannot name a file ({error.strerror}); use a shorter name", 2)
     traceback.print_exc()
     return _said("this is a bug in antennaopt; please report it with the lines above", 1)
 

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 
 from antennaopt.errors import ConfigurationError, StorageError
 from antennaopt.solve.device import BACKENDS
-from antennaopt.store.files import require_utf8
+from antennaopt.store.files import require_name
 from antennaopt.terminal import one_line
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print only errors and the requested data.")
@@ -201,10 +201,10 @@ def check_folder(folder: Path | str) -> None:
     """Make sure that files can be made in a folder, or that it can be made itself.
 
     Raises:
-        ConfigurationError: Its name is not UTF-8.
+        ConfigurationError: Its name is not UTF-8, or no folder can have it.
         StorageError: They cannot.
     """
-    require_utf8(folder)
+    require_name(folder)
     at = Path(folder).absolute()
     while not at.exists() and at != at.parent:
         at = at.parent

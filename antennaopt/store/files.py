@@ -369,8 +369,8 @@ def take_over(run: Path) -> FolderLock:
     return lock
 
 
-def require_utf8(path: Path | str) -> None:
-    """Refuse a path whose bytes are not UTF-8, as of an old disk: PyArrow opens no files there.
+def require_name(path: Path | str) -> None:
+    """Refuse a path that no folder can have, or whose bytes are not UTF-8: PyArrow opens no files there.
 
     Raises:
         ConfigurationError: It is one.
@@ -379,6 +379,13 @@ def require_utf8(path: Path | str) -> None:
         str(path).encode()
     except UnicodeEncodeError:
         raise ConfigurationError(f"{path} is a name that is not UTF-8; rename it or choose another folder") from None
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:  # ValueError: a null byte
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+            return  # none there yet, or one that the caller cannot read
+        why = getattr(error, "strerror", None) or str(error)
+        raise ConfigurationError(f"{path!s:.60} cannot name a folder ({why}); choose another name") from None
 
 
 def check_run_folder(path: Path) -> None:
@@ -388,7 +395,7 @@ def check_run_folder(path: Path) -> None:
         ConfigurationError: It is not.
         ResumeRefusedError: A link of it leads out, or something in it is neither a file nor a folder.
     """
-    require_utf8(path)
+    require_name(path)
     refuse_strangers(path)
     if not (path / "manifest.json").is_file():
         what = "is not a run folder (manifest.json is missing)" if path.exists() else "does not exist"

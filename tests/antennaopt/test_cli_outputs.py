@@ -174,3 +174,20 @@ def test_names_that_are_not_utf8_are_refused_before_anything_is_solved(call, fil
     code, out, err = call(*command.split())
     assert (code, out) == (2, "")
     assert says in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "status {0}",
+        "run lens.toml --out {0}",
+        "simulate {0}",
+        "export RUN --toml {0}",
+        "simulate fixed.toml --plot {0}.png",
+    ],
+)
+def test_names_that_are_too_long_are_refused_in_one_line(call, files, command):
+    """File systems have 255 bytes for a name."""
+    code, out, err = call(*command.format("a" * 300).split())
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1 and "(File name too long); " in err and "Traceback" not in err

@@ -228,6 +228,12 @@ def test_what_is_neither_file_nor_table_is_refused(given):
         ao.open_run(given)
 
 
+@pytest.mark.parametrize("given", ["run\0", "a" * 300])
+def test_a_folder_that_cannot_be_one_is_refused(given):
+    with pytest.raises(ao.ConfigurationError, match="cannot name a folder"):
+        ao.open_run(given)
+
+
 def test_a_change_that_is_no_table_is_refused(horn):
     with pytest.raises(ao.ConfigurationError, match="evolution = 3 is not a table"):
         ao.load(horn).changed(evolution=3)
