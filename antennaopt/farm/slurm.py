@@ -92,9 +92,12 @@ class SlurmWorkers(QueuedWorkers):
                     raise
 
     def scale(self, batches: int) -> None:
-        """Keep as many jobs as there are batches for, within the bounds."""
+        """Keep as many jobs as there are batches for, within the bounds.
+
+        In the thread of scheduler and cluster, as `_mend_in_loop`: it looks through tables that change there.
+        """
         self._jobs = min(max(-(-batches // self._each), self._least), self._most)
-        self._cluster.scale(jobs=self._jobs)
+        self._cluster.loop.add_callback(self._cluster.scale, jobs=self._jobs)
 
     def mend(self) -> list[tuple[str, str]]:
         """Replace jobs that ended, at their wall time or with their node, and submit refused ones again.

@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 import sys
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -280,6 +281,17 @@ def test_jobs_that_wait_are_cancelled_before_those_that_run(jobs):
     within(jobs, shrink)
     wait_until(lambda: len(jobs.workers) == 2, "two jobs")
     assert sorted(jobs.workers) == running
+
+
+def test_jobs_are_counted_in_the_thread_that_changes_them(jobs, monkeypatch):
+    """In the driver's, a job that is forgotten or a worker that comes meanwhile would end the run with an exception."""
+    workers = SlurmWorkers.__new__(SlurmWorkers)
+    workers._cluster, workers._each, workers._least, workers._most = jobs, 8, 1, 4
+    threads = []
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "scale", lambda jobs: threads.append((jobs, threading.get_ident())))
+        workers.scale(24)
+        assert [(3, within(jobs, threading.get_ident))] == threads
 
 
 def test_where_the_queue_cannot_be_read_only_jobs_that_had_a_worker_have_ended(jobs, queue):
