@@ -113,6 +113,35 @@ def test_each_efficiency_of_a_feed_without_symmetry(theta: float) -> None:
         assert 0.1 < exact < 0.9995
 
 
+def test_a_beam_of_unequal_width_loses_power_to_order_3_and_to_cross_polarisation() -> None:
+    """CO = C0 + C2 cos(2 phi) without cross-polarisation, as of a long horn.
+
+    E_theta = CO cos(phi) has (C0 + C2/2) cos(phi) in order 1, E_phi = -CO sin(phi) has -(C0 - C2/2) sin(phi). So the
+    means over phi of the powers are P = C0^2 + C2^2 / 2 and P1 = C0^2 + C2^2 / 4.
+    """
+
+    def parts(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        even = (1 + np.cos(theta)) / 2
+        return even, np.sin(theta) ** 2 * even
+
+    def field(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        c0, c2 = parts(theta)
+        level = c0 + c2 * np.cos(2 * phi)
+        return level * np.cos(phi), -level * np.sin(phi)
+
+    end = 1.1
+    found = feed_efficiencies(
+        rings_of(on_circles(field, 20)[None], np.array([K]), centre=ORIGIN), end, np.array([K]), centre=np.zeros(1)
+    )
+    node, weight = np.polynomial.legendre.leggauss(40)
+    theta = (node + 1) * end / 2
+    c0, c2 = parts(theta)
+    co, body, power = (float((weight * np.sin(theta) * (c0**2 + share * c2**2)).sum()) for share in (0.0, 0.25, 0.5))
+    assert found.bor1[0] == pytest.approx(body / power, abs=1e-12)
+    assert found.polarisation[0] == pytest.approx(co / body, abs=1e-12)
+    assert body / power < 0.96 and co / body < 0.96
+
+
 def test_more_directions_change_nothing(measured) -> None:
     """16 circles are what the solver takes for sources within 7 mm at 30 GHz, k a = 4.4: 2e-11 from 48 of them."""
     few, many = (
