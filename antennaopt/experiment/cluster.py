@@ -10,11 +10,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from antennaopt.experiment.fields import Count, Duration, EntryError, Table, below, refuse
 
+_MOST = 100_000  # workers, or antennas of a batch
+
 
 def _auto_or_count(value: Any) -> int | str:
-    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST):
         return value
-    raise EntryError('must be "auto" or a whole number >= 1', value=value)
+    raise EntryError(f'must be "auto" or a whole number from 1 to {_MOST}', value=value)
 
 
 AutoOrCount = Annotated[int | Literal["auto"], PlainValidator(_auto_or_count)]

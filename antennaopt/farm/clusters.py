@@ -16,7 +16,7 @@ from antennaopt.farm.security import (
     throwaway,
 )
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
-from antennaopt.solve.device import enough_devices, processes_a_device, usable_cores
+from antennaopt.solve.device import check_processes, enough_devices, processes_a_device, usable_cores
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Cluster
@@ -138,7 +138,7 @@ def opener(
 
     Raises:
         ConfigurationError: Others could come in, or listen, and nothing prevents it.
-        ClusterError: Fewer devices than workers, or a package for this kind is missing.
+        ClusterError: Fewer devices than workers, too many processes, or a package for this kind is missing.
         DeviceError: No device.
     """
     if settings.kind == "address":
@@ -172,9 +172,11 @@ def opener(
     if settings.workers == "auto" and devices:
         devices *= processes_a_device(plan or {}, len(devices))
     on_cores = (settings.of_backend("cpu") or usable_cores()) if settings.mixed and "cpu" in settings.backends else 0
+    count = len(devices) + on_cores if settings.mixed else settings.most
+    check_processes(count)
     return partial(
         LocalWorkers,
-        len(devices) + on_cores if settings.mixed else settings.most,
+        count,
         devices=devices or ((NO_DEVICE,) if settings.mixed else ()),
         threads=settings.threads or (BATCHES_AT_A_TIME if devices else 1),
         dashboard=settings.dashboard,

@@ -28,7 +28,14 @@ from threading import Thread
 from typing import Any
 
 from antennaopt.errors import ClusterError
-from antennaopt.solve.device import SHARED_BY, begin_driver, enough_devices, processes_a_device, usable_cores
+from antennaopt.solve.device import (
+    SHARED_BY,
+    begin_driver,
+    check_processes,
+    enough_devices,
+    processes_a_device,
+    usable_cores,
+)
 from fdtd.errors import DeviceError
 
 METHOD = "antennaopt-early"
@@ -146,11 +153,15 @@ def prepare(workers: int | str | Mapping[str, int | str], *, backend: str, in_sp
         workers: As `[cluster]` has them.
         backend: What solves.
         in_space: Whether the antennas are.
+
+    Raises:
+        ClusterError: They would be too many.
     """
     if not _processes or isinstance(workers, Mapping):
         return
     asked = None if workers == "auto" else int(workers)
     if backend != "cuda":
+        check_processes(asked)
         start(asked or usable_cores())
         start_devices([NO_DEVICE] * len(_processes))
         return

@@ -26,6 +26,7 @@ AS_THE_WORKER = "own"
 SHARED_BY = "ANTENNAOPT_DEVICE_SHARED_BY"
 """Environment variable of a worker: how many processes share its device."""
 
+_FEW_PROCESSES, _PROCESSES_A_CORE = 64, 4  # workers of any machine, and of each core
 _MOST_PROCESSES = 6
 
 _LARGEST: dict[int, int] = {}
@@ -226,6 +227,21 @@ def evaluate_within_memory(
 def usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_processes(count: int | None) -> None:
+    """Refuse more worker processes than this machine can hold; an idle one takes 60 MB.
+
+    Raises:
+        ClusterError: There would be.
+    """
+    cores = usable_cores()
+    most = max(_FEW_PROCESSES, _PROCESSES_A_CORE * cores)
+    if count is not None and count > most:
+        raise ClusterError(
+            f"cluster.workers = {count} are too many processes for the {cores} cores of this machine (must be "
+            f"<= {most}); leave it out for one a core"
+        )
 
 
 def check_devices(count: int) -> None:

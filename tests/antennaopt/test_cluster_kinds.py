@@ -20,6 +20,7 @@ from antennaopt.experiment import load_experiment
 from antennaopt.farm.clusters import ClusterSettings, description, opener
 from antennaopt.farm.security import issue
 from antennaopt.farm.slurm import LOST_S, MOST_BARREN, SlurmWorkers, numbers_in_queue, slurm_cluster, walltime
+from antennaopt.solve import device
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "cluster"
 SLURM = """
@@ -346,6 +347,17 @@ def test_jobs_that_all_end_without_a_worker_end_the_run():
 def test_an_interface_that_is_not_there_is_named(settings, certificates):
     with pytest.raises(ClusterError, match=r"cluster\.slurm\.interface.*'nowhere0' is not a valid network interface"):
         opener(settings(SLURM, "cluster.slurm.interface=nowhere0", tls=str(certificates)), backend="cpu")()
+
+
+@pytest.mark.parametrize("workers", ["1000", "{ cpu = 1000 }"])
+def test_a_thousand_processes_on_this_machine_are_refused(settings, monkeypatch, workers):
+    """They took all memory. Sixty-four are few enough for any machine, and more for one with many cores."""
+    for cores, most in ((2, 64), (100, 400)):
+        monkeypatch.setattr(device, "usable_cores", lambda cores=cores: cores)
+        with pytest.raises(ClusterError, match=rf"cluster\.workers = 1000 are too many .*{cores} cores.*<= {most}"):
+            opener(settings("", f"cluster.workers={workers}"), backend="cpu")
+    monkeypatch.setattr(device, "usable_cores", lambda: 250)
+    opener(settings("", f"cluster.workers={workers}"), backend="cpu")
 
 
 def test_no_kubernetes_is_one_line(settings, certificates, monkeypatch, capfd):

@@ -84,7 +84,8 @@ CASES = {
     "unknown certificate": ("seed = 7", 'certificate = "strikt"', "certificate.mode = \"strikt\" is not one of 'strict', 'report' or 'off'"),
     "certificate as a number": ("seed = 7", "certificate = 1", "certificate = 1 is not a table"),
     "no address": ("[evolution]", '[cluster]\nkind = "address"\n[evolution]', "cluster.address is missing"),
-    "no workers": ("[evolution]", "[cluster]\nworkers = 0\n[evolution]", 'cluster.workers = 0 must be "auto" or a whole number >= 1'),
+    "workers without end": ("[evolution]", f"[cluster]\nworkers = {'9' * 400}\n[evolution]", 'must be "auto" or a whole number from 1 to 100000'),
+    "no workers": ("[evolution]", "[cluster]\nworkers = 0\n[evolution]", 'cluster.workers = 0 must be "auto" or a whole number from 1 to 100000'),
     "odd TOML": ("seed = 7", "seed = = 7", "is not valid TOML: Invalid value (at line 2, column 8)"),
 }  # fmt: skip
 

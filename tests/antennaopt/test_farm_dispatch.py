@@ -286,7 +286,7 @@ def test_workers_on_cores_see_no_device_of_the_machine():
     ("entry", "said"),
     [
         ("workers = { gpu = 1 }", "takes the keys cuda and cpu"),
-        ("workers = { cpu = 0 }", 'must be "auto" or a whole number >= 1'),
+        ("workers = { cpu = 0 }", 'must be "auto" or a whole number from 1 to 100000'),
         ('dispatch = "lottery"', "is not one of 'greedy' or 'assignment'"),
     ],
 )
