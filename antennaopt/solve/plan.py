@@ -14,7 +14,7 @@ from antennaopt.families.sections import lowest_within
 from antennaopt.families.walls import has_thin_part, too_thin
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from antennaopt.solve.planes import not_measured, planes_of
-from fdtd.axisymmetric.layout import Extent, Layout, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, check_samples, lay_out
 from fdtd.axisymmetric.modes import ModePlane
 from fdtd.axisymmetric.settings import Settings
 from fdtd.errors import ConfigError
@@ -253,6 +253,7 @@ def plan(
             time_step=(known.long_step and settings.time_step) or "standard",
         ),
     )
+    check_samples(layout)
     if lower["feed.inner_radius"] != upper["feed.inner_radius"]:
         _check_feeds(layout, lower["feed.outer_radius"], upper["feed.inner_radius"])
     # Of several antennas those that do not fit become rows; one alone is refused, and walls that are always too thin.

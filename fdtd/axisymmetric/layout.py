@@ -291,6 +291,19 @@ def _feed_cutoff(extent: Extent, settings: Settings, d: float) -> float:
     return cutoff
 
 
+def check_samples(layout: Layout) -> None:
+    """Refuse a run that ends before the fields are first sampled: it has no far field.
+
+    Raises:
+        ConfigError: It does.
+    """
+    if layout.steps < layout.record_every:
+        raise ConfigError(
+            f"steps = {layout.steps} ends before the first sample of the fields (must be >= {layout.record_every}); "
+            "raise it or leave it out"
+        )
+
+
 def _box(extent: Extent, settings: Settings, d: float) -> dict[str, int]:
     """Return size and origin of the lattice, and the contour in it: of a `Layout`, by name.
 
@@ -353,20 +366,11 @@ def _feed(extent: Extent, lattice: AxisymmetricGrid) -> dict[str, int]:
 
 
 def _times(extent: Extent, settings: Settings, cutoff: float, lattice: AxisymmetricGrid) -> dict[str, Any]:
-    """Return the source's pulse, when to record, and when to stop: of a `Layout`, by name.
-
-    Raises:
-        ConfigError: The exact number of steps ends before the first sample.
-    """
+    """Return the source's pulse, when to record, and when to stop: of a `Layout`, by name."""
     dt = lattice.time_step
     lowest, highest = min(settings.frequencies), max(settings.frequencies)
     pulse = (short_pulse_for if settings.pulse == "short" else pulse_for)(np.array(settings.frequencies), cutoff)
     record_every = max(1, int(1 / (_SAMPLES_PER_PERIOD * highest * dt)))
-    if settings.exact_steps is not None and settings.exact_steps < record_every:
-        raise ConfigError(
-            f"steps = {settings.exact_steps} ends before the first sample of the fields (must be >= {record_every}); "
-            "raise it or leave it out"
-        )
     look = _LOOK if settings.time_step == "standard" else _LOOK * courant_limit(1) / lattice.courant_number
     check_every = record_every * math.ceil(look / record_every)
     transit = (extent.z_max - extent.z_min + extent.r_max) * math.sqrt(extent.permittivity) / speed_of_light

@@ -13,7 +13,7 @@ import numpy as np
 from fdtd import backends
 from fdtd.arrays import library, together_on_host
 from fdtd.axisymmetric.conductors import open_parts
-from fdtd.axisymmetric.layout import Layout, check_bodies
+from fdtd.axisymmetric.layout import Layout, check_bodies, check_samples
 from fdtd.axisymmetric.media import Media, compensate_dispersion, effective_permittivity
 from fdtd.axisymmetric.modes import Guides, ModePlane, mode_map
 from fdtd.axisymmetric.monitors import FieldMap, PortMonitor, Snapshots
@@ -235,7 +235,11 @@ def solve(
 
     Returns:
         One solution an antenna, of those that were chosen.
+
+    Raises:
+        ConfigError: The last step comes before the first sample of the fields.
     """
+    check_samples(layout)
     with backends.ahead(backend):
         called = time.perf_counter()
         with PREPARING:

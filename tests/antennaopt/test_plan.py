@@ -71,6 +71,11 @@ def test_an_exact_cell_takes_the_place_of_cells_per_wavelength() -> None:
     assert planned("open_waveguide", cell=0.41e-3, cells_per_wavelength=None).layout.cell == 0.41e-3
 
 
+def test_steps_that_end_before_the_first_sample_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"steps = 2 ends before the first sample of the fields"):
+        planned("shaped_lens", steps=2)
+
+
 def test_range_of_the_feed_length_is_refused() -> None:
     """Source and port stand in the same planes in all antennas."""
     with pytest.raises(ConfigError, match=r"antenna\.feed\.length is a range.*one value"):

@@ -12,7 +12,7 @@ import pytest
 from scipy.constants import speed_of_light
 
 from fdtd.axisymmetric.grid import courant_limit
-from fdtd.axisymmetric.layout import Extent, Layout, check_bodies, choose_cell, lay_out
+from fdtd.axisymmetric.layout import Extent, Layout, check_bodies, check_samples, choose_cell, lay_out
 from fdtd.axisymmetric.scene import Dielectric, Scene, capped_cylinder
 from fdtd.axisymmetric.settings import Settings
 from fdtd.errors import ConfigError
@@ -77,7 +77,9 @@ def test_step_limits() -> None:
     assert 1000 <= limited.steps < 1000 + limited.check_every
     assert limited.decay == pytest.approx(1e-6)
     assert (exact.steps, exact.decay) == (777, 0.0)
-    assert made(exact_steps=limited.record_every).steps == limited.record_every
+    check_samples(made(exact_steps=limited.record_every))
+    with pytest.raises(ConfigError, match=rf"ends before the first sample .*must be >= {limited.record_every}\)"):
+        check_samples(made(exact_steps=limited.record_every - 1))
     assert made(decay_db=45.0).decay == pytest.approx(10**-4.5)
 
 
@@ -109,10 +111,6 @@ def test_shape_override() -> None:
         ({"frequencies": ("30 GHz",)}, r"frequencies = \('30 GHz',\) are no list of numbers; give each in Hz"),
         ({"decay_db": -60.0}, r"decay_db = -60\.0 is not allowed \(needs > 0"),
         ({"max_steps": 0}, r"max_steps = 0 is not allowed \(needs a whole number from 1, or None\)"),
-        (
-            {"exact_steps": 2, "cell": 0.3e-3},
-            r"steps = 2 ends before the first sample of the fields \(must be >= \d+\)",
-        ),
         ({"exact_steps": 10.5}, r"exact_steps = 10\.5 is not allowed"),
     ],
 )
