@@ -104,14 +104,12 @@ def feed_efficiencies(
         Antennas Propag. Mag. 37 (1995) no. 6, 114.
     """
     check_half_angle(theta)
-    if isinstance(cuts, Cuts):
-        z = phase_centre(cuts, wavenumber, theta) if centre is None else np.asarray(centre, dtype=float)
-    elif centre is None:
-        raise ConfigError("centre is missing; rings have no phase centre of their own, give that of their circles")
-    else:
-        z = np.asarray(centre, dtype=float)
+    if centre is None:
+        if not isinstance(cuts, Cuts):
+            raise ConfigError("centre is missing; rings have no phase centre of their own, give that of their circles")
+        centre = phase_centre(cuts, wavenumber, theta)
     at = quadrature(cuts.samples, float(theta))
-    turn = (np.asarray(wavenumber) * z)[..., None] * (np.cos(at.theta) - 1.0)
+    turn = (np.asarray(wavenumber) * np.asarray(centre, dtype=float))[..., None] * (np.cos(at.theta) - 1.0)
     co = at.amplitude(cuts.co)
     sine, tangent = at.weights * np.sin(at.theta), at.weights * np.tan(at.theta / 2)
     co_power = (squared(co) * sine).sum(axis=-1)
