@@ -18,6 +18,7 @@ from antennaopt.farm.interface import Farm
 from antennaopt.report.front import front_of, front_values
 from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.ahead import Ahead, Drawer, load_drawing
+from antennaopt.run.certification import certify_best
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.incidents import incidents
@@ -32,7 +33,7 @@ from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm
 from antennaopt.run.sampling import sampling_of
 from antennaopt.run.studies import Bench
-from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, certify_best, finalist, summarise, to_json
+from antennaopt.run.summary import Finalist, RunSummary, antenna_toml, finalist, summarise, to_json
 from antennaopt.run.write_behind import WriteBehind
 from antennaopt.run.yields import FINALISTS, final_yields, yields_in
 from antennaopt.search import ALL_GOALS_MET

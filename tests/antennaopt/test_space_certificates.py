@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_narrow import FILES, loaded
 
-from antennaopt.run.summary import _still_holds
+from antennaopt.run.certification import _still_holds
 from antennaopt.solve.yee_plan import grid_of, plan, scene_of
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
