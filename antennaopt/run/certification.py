@@ -5,20 +5,52 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from antennaopt.errors import Interrupted
 from antennaopt.farm.interface import Solving
+from antennaopt.report.front import front_of, front_values
 from antennaopt.run.driver import Driver
 from antennaopt.run.process import StopSignals
 from antennaopt.run.progress import Progress
-from antennaopt.run.summary import Finalist
+from antennaopt.run.summary import Finalist, finalist
+from antennaopt.search import HALL_OF_FAME_SIZE
+from antennaopt.search.fronts import spread
 from antennaopt.solve.certificate import balance_unmeasured, certify, feed_of, is_trusted
 from antennaopt.solve.outcome import REPEATABLE, Outcome, finite
 from antennaopt.store.reading import mark_rows, read_certificates, write_certificates
 from antennaopt.store.run_folder import RunFolder
 
+if TYPE_CHECKING:
+    from antennaopt.experiment import Experiment
+
 Certificates = dict[str, dict[str, Any]]
+
+
+def best_of(driver: Driver, experiment: Experiment, folder: RunFolder) -> list[Finalist]:
+    """Return the antennas to certify, the best first: the hall of fame.
+
+    The hall of fame of a search for a front is of its last population. Where that has fewer antennas than are
+    certified, the others on the front of all rows follow, those that are farthest from the chosen ones first.
+
+    Args:
+        driver: After its last generation.
+        experiment: Whose run it was.
+        folder: Its run folder, with all rows.
+    """
+    search = driver.search
+    names = [one.candidate.individual for one in search.hall_of_fame]
+    if search.reference is not None and 0 < len(names) < HALL_OF_FAME_SIZE:
+        rows = front_of(folder.path)
+        values = front_values(folder, rows)
+        if len(values) == len(rows):  # they all meet the constraints, or none does
+            others = [place for place, name in enumerate(rows["individual"]) if name not in names]
+            pool = np.array([*(one.values for one in search.hall_of_fame), *values[others]])
+            chosen = spread(pool, HALL_OF_FAME_SIZE, given=len(names))
+            names += [rows["individual"][others[place - len(names)]] for place in chosen[len(names) :]]
+    return [finalist(driver, experiment, name) for name in names]
 
 
 def certify_best(

@@ -18,7 +18,7 @@ from antennaopt.farm.interface import Farm
 from antennaopt.report.front import front_of, front_values
 from antennaopt.report.goals import findings_of, origins_of
 from antennaopt.run.ahead import Ahead, Drawer, load_drawing
-from antennaopt.run.certification import certify_best
+from antennaopt.run.certification import best_of, certify_best
 from antennaopt.run.continuation import genomes_of
 from antennaopt.run.driver import Driver
 from antennaopt.run.incidents import incidents
@@ -271,9 +271,8 @@ class Session:
         mode = self._experiment.certificate.mode
         if summary.best is None or mode == "off":
             return summary
-        hall = [
-            finalist(self.driver, self._experiment, one.candidate.individual) for one in self.driver.search.hall_of_fame
-        ]
+        self._store.flush()
+        hall = best_of(self.driver, self._experiment, self._folder)
         certificates = certify_best(
             hall,
             driver=self.driver,

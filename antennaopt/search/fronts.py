@@ -67,23 +67,24 @@ def crowded(values: np.ndarray, fronts: np.ndarray) -> np.ndarray:
     return found
 
 
-def spread(values: np.ndarray, count: int) -> list[int]:
+def spread(values: np.ndarray, count: int, given: int = 1) -> list[int]:
     """Choose points of a front that are far from each other: the first one, then each time the most lonely.
 
     Args:
         values: Numbers to minimise, (points, objectives).
         count: Of points, at most.
+        given: How many of the first points are chosen already, at least 1.
 
     Returns:
-        Indices in the order of the choice, none of a point that is equal to one before. Distances are measured with
-        each objective over its span.
+        Indices in the order of the choice, none chosen here of a point that is equal to one before. Distances are
+        measured with each objective over its span.
     """
     if not len(values):
         return []
     low, span = values.min(axis=0), np.ptp(values, axis=0)
     scaled = (values - low) / np.where(span > 0.0, span, 1.0)
-    chosen = [0]
-    distance = np.linalg.norm(scaled - scaled[0], axis=1)
+    chosen = list(range(min(given, len(values))))
+    distance = np.min([np.linalg.norm(scaled - scaled[place], axis=1) for place in chosen], axis=0)
     while len(chosen) < min(count, len(values)):
         farthest = int(np.argmax(distance))
         if distance[farthest] <= 0.0:
