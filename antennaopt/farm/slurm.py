@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 import time
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -103,7 +104,7 @@ class SlurmWorkers(QueuedWorkers):
         """Replace jobs that ended, at their wall time or with their node, and submit refused ones again.
 
         Raises:
-            ClusterError: Too many ended without bringing a worker.
+            ClusterError: Too many ended without bringing a worker, or whether SLURM took one is not known.
         """
         if self._barren >= MOST_BARREN:
             raise ClusterError(
@@ -111,6 +112,8 @@ class SlurmWorkers(QueuedWorkers):
                 "slurm-NUMBER.out in this folder, unless log-directory of dask-jobqueue names another. Then start or "
                 "resume the run"
             )
+        if self._cluster.entries.unclear:
+            raise ClusterError(self._cluster.entries.unclear)
         done, self._replaced = self._replaced, []
         self._cluster.loop.add_callback(self._mend_in_loop)
         return [("worker_replaced", name) for name in done]
@@ -134,12 +137,17 @@ class SlurmWorkers(QueuedWorkers):
             self._cluster.scale(jobs=self._jobs)
 
 
-async def numbers_in_queue() -> set[str] | None:
-    """Return the numbers of this user's jobs that wait or run; None where `squeue` does not list them."""
+async def numbers_in_queue(name: str | None = None) -> set[str] | None:
+    """Return the numbers of this user's jobs that wait or run; None where `squeue` does not list them.
+
+    Args:
+        name: Of the jobs; all when None.
+    """
     from dask_jobqueue.slurm import SLURMJob
 
+    named = [] if name is None else [f"--name={name}"]
     try:
-        return set((await SLURMJob._call(["squeue", "--me", "--noheader", "--format=%A"])).split())
+        return set((await SLURMJob._call(["squeue", "--me", "--noheader", "--format=%A", *named])).split())
     except (OSError, RuntimeError):
         return None
 
@@ -280,10 +288,12 @@ class Entries:
     Attributes:
         taken: How many SLURM took.
         refused: Its words for each that it did not.
+        unclear: What to do about a job of which it is not known whether SLURM took it; empty without.
     """
 
     taken: int = 0
     refused: list[str] = field(default_factory=list)
+    unclear: str = ""
 
 
 def _noting(cluster: Any) -> Any:
@@ -304,21 +314,35 @@ def _noting(cluster: Any) -> Any:
 
         async def _submit_job(self, script_filename: str) -> Any:
             self.begun_at = time.monotonic()
+            own = f"{self.job_name}-{uuid.uuid4().hex[:12]}"
             try:
-                answer = await super()._submit_job(script_filename)
+                answer = await self._call([*shlex.split(self.submit_command), f"--job-name={own}", script_filename])
             except FileNotFoundError as problem:
                 self._refuse(f"there is no {problem.filename} on this machine; start the run where jobs are")
                 raise
             except RuntimeError as problem:
-                self._refuse(str(problem).strip().splitlines()[-1])
-                raise
+                answer = await self._found(own, str(problem).strip().splitlines()[-1], problem)
             try:
                 self._job_id_from_submit_output(answer)
-            except ValueError:
-                self._refuse(f"sbatch gave no number of a job: {answer.strip() or 'it printed nothing'}")
-                raise
+            except ValueError as problem:
+                reason = f"sbatch gave no number of a job: {answer.strip() or 'it printed nothing'}"
+                answer = await self._found(own, reason, problem)
             noted.taken += 1
             return answer
+
+        async def _found(self, own: str, reason: str, problem: Exception) -> str:
+            """Return what sbatch prints of a job that is in the queue under its own name; refuse it if it is not."""
+            waiting = await numbers_in_queue(own)
+            if waiting:
+                return f"Submitted batch job {min(waiting)}"
+            if waiting is None and isinstance(problem, ValueError):
+                reason += (
+                    "; `squeue` does not list jobs, so it is not known whether SLURM took it. Cancel it with "
+                    f"`scancel --me --name={own}`, then start or resume the run"
+                )
+                noted.unclear = reason
+            self._refuse(reason)
+            raise problem
 
         def _refuse(self, reason: str) -> None:
             self.refused_at = self.begun_at

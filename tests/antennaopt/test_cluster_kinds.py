@@ -217,7 +217,7 @@ def test_slurms_own_words_are_told_at_once(settings, certificates, tmp_path, mon
 QUEUE = {
     "sbatch": 'echo $$ >> {0}/handed_in; echo "Submitted batch job $$"',
     "scancel": 'echo "$1" >> {0}/cancelled',
-    "squeue": 'test "$*" = "--me --noheader --format=%A" && cat {0}/queued',
+    "squeue": 'case "$*" in "--me --noheader --format=%A") cat {0}/queued;; *--name=*) cat {0}/"${{4#--name=}}";; esac',
 }
 """Programs of a queue whose jobs are not started, by name."""
 
@@ -334,6 +334,35 @@ def test_a_refused_job_is_handed_in_again(jobs, queue):
     assert [job.refused_at is not None for job in ended] == [True]
     jobs.scale(jobs=3)
     wait_until(lambda: len(jobs.workers) == 3 and all(job.job_id for job in jobs.workers.values()), "it is taken")
+
+
+SILENT = """#!/bin/sh
+# Takes a job without its number, or fails after that; the queue knows it by its name.
+echo $$ > {0}/"${{1#--job-name=}}"
+echo $$ >> {0}/handed_in
+echo '{1}' >&2
+exit {2}
+"""
+
+
+@pytest.mark.parametrize(("says", "code"), [("", 0), ("sbatch: error: Socket timed out on send/recv operation", 1)])
+def test_a_job_that_is_taken_without_a_number_is_found_by_its_name(jobs, queue, says, code):
+    (queue / "sbatch").write_text(SILENT.format(queue, says, code))
+    jobs.scale(jobs=3)
+    wait_until(lambda: len(jobs.workers) == 3 and all(job.job_id for job in jobs.workers.values()), "three jobs")
+    assert (queue / "handed_in").read_text().split()[-1] in {job.job_id for job in jobs.workers.values()}
+    assert not jobs.entries.refused
+
+
+def test_a_job_that_slurm_may_have_taken_is_not_handed_in_twice(jobs, queue):
+    """It has no number, and the queue cannot be read."""
+    (queue / "sbatch").write_text("#!/bin/sh\ntrue\n")
+    jobs.scale(jobs=3)
+    wait_until(lambda: jobs.entries.refused, "a job without a number")
+    workers = SlurmWorkers.__new__(SlurmWorkers)
+    workers._cluster, workers._barren = jobs, 0
+    with pytest.raises(ClusterError, match=r"it printed nothing; .*scancel --me --name=antennaopt-\w{12}.*resume"):
+        workers.mend()
 
 
 def test_jobs_that_all_end_without_a_worker_end_the_run():

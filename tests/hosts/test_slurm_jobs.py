@@ -16,7 +16,8 @@ pytestmark = pytest.mark.slow
 
 SBATCH = """#!/bin/sh
 # Takes a job script, starts it in a session of its own and says its number, as SLURM does.
-cp "$1" "$QUEUE/$$.sh"
+for script; do :; done
+cp "$script" "$QUEUE/$$.sh"
 QUEUE= setsid sh "$QUEUE/$$.sh" > "$QUEUE/$$.log" 2>&1 &
 echo $! > "$QUEUE/$$.pid"
 echo "Submitted batch job $$"
