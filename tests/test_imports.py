@@ -80,7 +80,7 @@ RANKS = {
 DASK_FILES = tuple(
     f"antennaopt.farm.{name}"
     for name in (
-        *("dask_pool", "dask_tasks", "dask_client", "local", "remote", "slurm", "kubernetes"),
+        *("dask_pool", "dask_tasks", "dask_client", "local", "remote", "slurm", "slurm_jobs", "kubernetes"),
         *("hosts", "servers", "dashboard", "security", "task"),
     )
 )

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import shlex
-import signal
 import sys
 import time
-import uuid
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import partial
-from itertools import count
 from typing import Any
 
 import dask.config
-from distributed.core import Status
-from distributed.deploy.cluster import Cluster
 
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.farm.clusters import ClusterSettings
 from antennaopt.farm.local import DASHBOARD_PORT, WORKER_ENVIRONMENT, QueuedWorkers
 from antennaopt.farm.security import LOOPBACK, TlsFiles, host_and_port, security_for_listening
 from antennaopt.farm.servers import PRELOAD, FiguresScheduler
+from antennaopt.farm.slurm_jobs import LOST_S, jobqueue_class, noting, numbers_in_queue
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
 
 QUEUE_S = 86400.0
@@ -32,10 +25,6 @@ QUEUE_S = 86400.0
 
 LOOK_S = 1.0
 """How often it is looked whether SLURM takes the jobs."""
-
-LOST_S = 60.0
-"""How often the queue is looked at, and how long a job may be without a worker, or refused, before another replaces
-it. A nanny starts a worker again sooner."""
 
 MOST_BARREN = 5
 """How many jobs in a row may end without bringing a worker."""
@@ -137,21 +126,6 @@ class SlurmWorkers(QueuedWorkers):
             self._cluster.scale(jobs=self._jobs)
 
 
-async def numbers_in_queue(name: str | None = None) -> set[str] | None:
-    """Return the numbers of this user's jobs that wait or run; None where `squeue` does not list them.
-
-    Args:
-        name: Of the jobs; all when None.
-    """
-    from dask_jobqueue.slurm import SLURMJob
-
-    named = [] if name is None else [f"--name={name}"]
-    try:
-        return set((await SLURMJob._call(["squeue", "--me", "--noheader", "--format=%A", *named])).split())
-    except (OSError, RuntimeError):
-        return None
-
-
 def slurm_cluster(settings: ClusterSettings, *, backend: str) -> Any:
     """Return dask-jobqueue's cluster with its first jobs handed in.
 
@@ -163,7 +137,7 @@ def slurm_cluster(settings: ClusterSettings, *, backend: str) -> Any:
         ConfigurationError: Other machines could come in without certificates.
         ClusterError: dask-jobqueue is missing.
     """
-    cluster = _noting(_classes())
+    cluster = noting(jobqueue_class())
     table = dict(settings.job or {})
     host, port = host_and_port(settings.listen)
     interface = table.get("interface")
@@ -199,7 +173,7 @@ def job_script(settings: ClusterSettings, *, backend: str) -> str:
     Raises:
         ClusterError: dask-jobqueue is missing.
     """
-    _classes()
+    jobqueue_class()
     from dask_jobqueue.slurm import SLURMJob
 
     scheme = "tls" if settings.tls else "tcp"
@@ -279,152 +253,3 @@ def walltime(seconds: float) -> str:
     days, hours = divmod(hours, 24)
     text = f"{hours:02d}:{minutes:02d}:{seconds_left:02d}"
     return f"{days}-{text}" if days else text
-
-
-@dataclass(kw_only=True)
-class Entries:
-    """What became of the jobs that were handed in.
-
-    Attributes:
-        taken: How many SLURM took.
-        refused: Its words for each that it did not.
-        unclear: What to do about a job of which it is not known whether SLURM took it; empty without.
-    """
-
-    taken: int = 0
-    refused: list[str] = field(default_factory=list)
-    unclear: str = ""
-
-
-def _noting(cluster: Any) -> Any:
-    """Return dask-jobqueue's cluster with `entries`, and with jobs that are replaced.
-
-    By itself it reports neither what came of a submission nor the end of a job with several processes, and submits a
-    refused job never again.
-    """
-    noted = Entries()
-    numbers = count()
-
-    class Job(cluster.job_cls):
-        """A job that notes whether it was taken, and when it had a worker last; all of `time.monotonic`."""
-
-        begun_at = 0.0
-        refused_at: float | None = None
-        seen_at: float | None = None
-
-        async def _submit_job(self, script_filename: str) -> Any:
-            self.begun_at = time.monotonic()
-            own = f"{self.job_name}-{uuid.uuid4().hex[:12]}"
-            try:
-                answer = await self._call([*shlex.split(self.submit_command), f"--job-name={own}", script_filename])
-            except FileNotFoundError as problem:
-                self._refuse(f"there is no {problem.filename} on this machine; start the run where jobs are")
-                raise
-            except RuntimeError as problem:
-                answer = await self._found(own, str(problem).strip().splitlines()[-1], problem)
-            try:
-                self._job_id_from_submit_output(answer)
-            except ValueError as problem:
-                reason = f"sbatch gave no number of a job: {answer.strip() or 'it printed nothing'}"
-                answer = await self._found(own, reason, problem)
-            noted.taken += 1
-            return answer
-
-        async def _found(self, own: str, reason: str, problem: Exception) -> str:
-            """Return what sbatch prints of a job that is in the queue under its own name; refuse it if it is not."""
-            waiting = await numbers_in_queue(own)
-            if waiting:
-                return f"Submitted batch job {min(waiting)}"
-            if waiting is None and isinstance(problem, ValueError):
-                reason += (
-                    "; `squeue` does not list jobs, so it is not known whether SLURM took it. Cancel it with "
-                    f"`scancel --me --name={own}`, then start or resume the run"
-                )
-                noted.unclear = reason
-            self._refuse(reason)
-            raise problem
-
-        def _refuse(self, reason: str) -> None:
-            self.refused_at = self.begun_at
-            noted.refused.append(reason)
-
-        async def close(self) -> None:
-            """Cancel it, and say so: a cluster that closes is not content with less."""
-            await super().close()
-            self.status = Status.closed
-
-    class SLURMCluster(cluster):
-        """A cluster of such jobs."""
-
-        job_cls = Job
-        entries = noted
-
-        def _new_worker_name(self, worker_number: int) -> str:
-            """Give no name twice: the scheduler may still know the worker of a job that ended."""
-            return f"{self._name}-{next(numbers)}"
-
-        def _update_worker_status(self, op: str, msg: Any) -> None:
-            """Leave the job of a worker that goes: Dask would cancel it later, also one that SLURM has queued again."""
-            Cluster._update_worker_status(self, op, msg)
-
-        def scale(self, n: int | None = None, jobs: int = 0, **limits: Any) -> Any:
-            """Cancel jobs without a worker before others: of jobs with several processes Dask takes any."""
-            surplus = max(len(self.worker_spec) - jobs, 0) if n is None else 0
-            names = {str(one["name"]) for one in self.scheduler_info["workers"].values()}
-            for name in [one for one in reversed(self.worker_spec) if not _has_worker(one, names)][:surplus]:
-                del self.worker_spec[name]
-            return super().scale(n, jobs, **limits)
-
-        def note_workers(self, workers: Collection[str], now: float) -> bool:
-            """Note which jobs have workers now, by the workers' names; return whether any has."""
-            seen = [job for name, job in self.workers.items() if _has_worker(name, workers)]
-            for job in seen:
-                job.seen_at = now
-            return bool(seen)
-
-        def without_worker(self, now: float) -> list[Any]:
-            """Return the jobs that have been without a worker for long: they wait in the queue, or have ended."""
-            return [one for one in self.workers.values() if now - (one.seen_at or one.begun_at) > LOST_S]
-
-        def forget_ended(self, jobs: Sequence[Any], queue: Collection[str] | None) -> list[Any]:
-            """Forget those jobs that have ended or were refused; the next `scale` submits others.
-
-            Args:
-                jobs: Of `without_worker`.
-                queue: Numbers of those that wait or run; None where that is not known. Then jobs have ended that had a
-                    worker.
-            """
-            ended = [
-                one
-                for one in jobs
-                if one.refused_at is not None
-                or (one.job_id not in queue if queue is not None else one.seen_at is not None)
-            ]
-            for job in ended:
-                self.workers.pop(job.name, None)
-                self.worker_spec.pop(job.name, None)
-                self._futures.add(asyncio.ensure_future(job.close()))
-            return ended
-
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would print the traceback of each
-    return SLURMCluster
-
-
-def _has_worker(job: Any, workers: Collection[str]) -> bool:
-    """Whether a job, by its name, has one of the workers; those of several processes have numbers behind that."""
-    return any(one == job or one.startswith(f"{job}-") for one in workers)
-
-
-def _classes() -> Any:
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        from dask_jobqueue.slurm import SLURMCluster
-    except ImportError:
-        raise ClusterError(
-            "cluster.kind = \"slurm\" needs dask-jobqueue, which is not installed; pip install 'antennaopt[slurm]'"
-        ) from None
-    finally:
-        for number, handler in handlers.items():  # its import takes Ctrl-C for itself
-            with suppress(ValueError):  # not the main thread
-                signal.signal(number, handler)
-    return SLURMCluster

@@ -46,10 +46,11 @@ def best_of(driver: Driver, experiment: Experiment, folder: RunFolder) -> list[F
         rows = front_of(folder.path)
         values = front_values(folder, rows)
         if len(values) == len(rows):  # they all meet the constraints, or none does
-            others = [place for place, name in enumerate(rows["individual"]) if name not in names]
+            on_front = [str(name) for name in rows["individual"]]
+            others = [place for place, name in enumerate(on_front) if name not in names]
             pool = np.array([*(one.values for one in search.hall_of_fame), *values[others]])
             chosen = spread(pool, HALL_OF_FAME_SIZE, given=len(names))
-            names += [rows["individual"][others[place - len(names)]] for place in chosen[len(names) :]]
+            names += [on_front[others[place - len(names)]] for place in chosen[len(names) :]]
     return [finalist(driver, experiment, name) for name in names]
 
 

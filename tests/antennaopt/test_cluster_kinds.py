@@ -19,7 +19,8 @@ from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.experiment import load_experiment
 from antennaopt.farm.clusters import ClusterSettings, description, opener
 from antennaopt.farm.security import issue
-from antennaopt.farm.slurm import LOST_S, MOST_BARREN, SlurmWorkers, numbers_in_queue, slurm_cluster, walltime
+from antennaopt.farm.slurm import MOST_BARREN, SlurmWorkers, slurm_cluster, walltime
+from antennaopt.farm.slurm_jobs import LOST_S, numbers_in_queue
 from antennaopt.solve import device
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "cluster"

@@ -33,7 +33,10 @@ done
 true
 """
 TOOLS = {"sbatch": SBATCH, "scancel": SCANCEL, "squeue": SQUEUE}
-SOON = "import sys; from antennaopt.farm import slurm; slurm.LOST_S = 1.0; from antennaopt.cli import entry; "
+SOON = (
+    "import sys; from antennaopt.farm import slurm, slurm_jobs; slurm.LOST_S = slurm_jobs.LOST_S = 1.0; "
+    "from antennaopt.cli import entry; "
+)
 TABLE = """
 [cluster]
 kind = "slurm"
