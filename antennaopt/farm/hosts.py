@@ -33,7 +33,7 @@ from antennaopt.farm.security import (
 )
 from antennaopt.farm.servers import PRELOAD, FiguresScheduler, PrivateFolder, SilentNanny
 from antennaopt.solve.capacity import BATCHES_AT_A_TIME
-from antennaopt.solve.device import enough_devices, usable_cores
+from antennaopt.solve.device import check_processes, enough_devices, usable_cores
 
 Log = Callable[[str], None]
 Warn = Callable[[Sequence[str]], None]
@@ -136,10 +136,12 @@ def serve_workers(
 
     Raises:
         ConfigurationError: The way there would be open.
-        ClusterError: No scheduler in time, or fewer devices than asked for.
+        ClusterError: No scheduler in time, fewer devices than asked for, or more processes than this machine can hold.
         DeviceError: No device.
     """
     security = security_for(address, TlsFiles.of(tls), insecure=insecure)
+    if workers.backend != "cuda":
+        check_processes(workers.count, "--workers")
     devices: Sequence[str] = enough_devices(workers.count) if workers.backend == "cuda" else ()
     count = len(devices) or workers.count or usable_cores()
     host = listen or _way_to(address)

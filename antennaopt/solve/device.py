@@ -229,8 +229,12 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def check_processes(count: int | None) -> None:
+def check_processes(count: int | None, named: str = "cluster.workers =") -> None:
     """Refuse more worker processes than this machine can hold; an idle one takes 60 MB.
+
+    Args:
+        count: Of processes; one a core when None.
+        named: What the number is given by, for the message.
 
     Raises:
         ClusterError: There would be.
@@ -239,7 +243,7 @@ def check_processes(count: int | None) -> None:
     most = max(_FEW_PROCESSES, _PROCESSES_A_CORE * cores)
     if count is not None and count > most:
         raise ClusterError(
-            f"cluster.workers = {count} are too many processes for the {cores} cores of this machine (must be "
+            f"{named} {count} are too many processes for the {cores} cores of this machine (must be "
             f"<= {most}); leave it out for one a core"
         )
 

@@ -15,6 +15,7 @@ import yaml
 from config_files import LENS
 from waiting import wait_until
 
+from antennaopt.cli import main
 from antennaopt.errors import ClusterError, ConfigurationError
 from antennaopt.experiment import load_experiment
 from antennaopt.farm.clusters import ClusterSettings, description, opener
@@ -388,6 +389,13 @@ def test_a_thousand_processes_on_this_machine_are_refused(settings, monkeypatch,
             opener(settings("", f"cluster.workers={workers}"), backend="cpu")
     monkeypatch.setattr(device, "usable_cores", lambda: 250)
     opener(settings("", f"cluster.workers={workers}"), backend="cpu")
+
+
+def test_a_thousand_workers_of_a_host_are_refused(capsys, monkeypatch):
+    monkeypatch.setattr(device, "usable_cores", lambda: 2)
+    assert main(["worker", "tcp://127.0.0.1:1", "--workers", "1000", "--backend", "cpu", "--wait", "1"]) == 5
+    said = capsys.readouterr().err
+    assert "--workers 1000 are too many processes for the 2 cores of this machine (must be <= 64)" in said
 
 
 def test_no_kubernetes_is_one_line(settings, certificates, monkeypatch, capfd):
