@@ -38,6 +38,11 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", " ").replace("\t", " ")
 
 
+def with_article(name: str) -> str:
+    """Return a family's name with its indefinite article: `an open_waveguide`."""
+    return f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
 def _escape(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

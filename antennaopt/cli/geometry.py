@@ -11,6 +11,7 @@ import click
 
 from antennaopt.cli.options import options_of, write_out
 from antennaopt.errors import ConfigurationError
+from antennaopt.terminal import with_article
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -112,14 +113,15 @@ class GeometryFiles:
             return self._of_board(antenna.experiment.family, board)
         if self.gerber is not None:
             raise ConfigurationError(
-                f"--gerber {self.gerber} holds flat metal, and a {antenna.experiment.family} has none; use --dxf, "
-                "--stl or --step"
+                f"--gerber {self.gerber} holds flat metal, and {with_article(antenna.experiment.family)} "
+                "has none; use --dxf, --stl or --step"
             )
         section = antenna.experiment.kind.outline(antenna.design)
         found = [path for path in (self.outline, self.dxf, self.step) if path is not None]
         if self.outline is not None and not (section.conductors[1:] or section.dielectrics):
             raise ConfigurationError(
-                f"--outline {self.outline}: a {antenna.experiment.family} is its feed alone, without a body to draw"
+                f"--outline {self.outline}: {with_article(antenna.experiment.family)} "
+                "is its feed alone, without a body to draw"
             )
         if self.profile is not None:
             from antennaopt.report.geometry import profiles
@@ -181,7 +183,7 @@ class GeometryFiles:
         for option, path in (("outline", self.outline), ("profile", self.profile)):
             if path is not None:
                 raise ConfigurationError(
-                    f"--{option} {path} holds bodies of revolution, and a {family} is none; use --dxf"
+                    f"--{option} {path} holds bodies of revolution, and {with_article(family)} is none; use --dxf"
                     + (", --stl, --step or --gerber" if board.sheets else ", --stl or --step")
                 )
         found = []
@@ -238,8 +240,9 @@ def refuse_of_revolution(antenna: Antenna, named: Mapping[str, Any]) -> None:
     board = antenna.experiment.kind.board(antenna.design) if option is not None else None
     if board is not None:
         raise ConfigurationError(
-            f"--{option} is of bodies of revolution, and a {antenna.experiment.family} is none; it has --csv, "
-            f"--touchstone, --dxf, --stl{', --step and --gerber' if board.sheets else ' and --step'}; "
+            f"--{option} is of bodies of revolution, and {with_article(antenna.experiment.family)} "
+            "is none; it has --csv, --touchstone, "
+            f"--dxf, --stl{', --step and --gerber' if board.sheets else ' and --step'}; "
             "`simulate` writes --cut, --ffs, --ffe, --msi and --netcdf too"
         )
 

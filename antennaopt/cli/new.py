@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from antennaopt.cli.options import check_writable, write_out
 
 
+class Gain(click.ParamType[float]):
+    """A gain in dBi, with or without its unit."""
+
+    name = "gain"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read `20` and `20 dBi`."""
+        try:
+            return float(str(value).removesuffix("dBi"))
+        except ValueError:
+            self.fail(f"{value!r} is not a gain in dBi, for example 20 or '20 dBi'", param, ctx)
+
+
 @click.command(short_help="Write an experiment file for a family.")
 @click.argument("family", metavar="FAMILY")
 @click.option("--frequency", required=True, metavar="FREQUENCY", help='Centre of the band, e.g. "10 GHz".')
-@click.option("--gain", required=True, type=float, metavar="DBI", help="Gain on axis, e.g. 20.")
+@click.option("--gain", required=True, type=Gain(), metavar="DBI", help='Gain on axis, e.g. 20 or "20 dBi".')
 @click.option("--out", metavar="FILE", default="-", help="Experiment file.  [default: stdout]")
 def new(family: str, frequency: str, gain: float, out: str) -> None:
     """Write a commented experiment file that is ready for `antennaopt run`.

@@ -17,7 +17,7 @@ from antennaopt.cli.geometry import Antenna, GeometryFiles, geometry_options, re
 from antennaopt.cli.options import check_writable, options_of
 from antennaopt.cli.scripts import ScriptFiles, script_options
 from antennaopt.errors import ConfigurationError
-from antennaopt.terminal import drawn, visible
+from antennaopt.terminal import drawn, visible, with_article
 
 _PATH = click.Path(path_type=Path)
 _results = options_of(
@@ -124,7 +124,7 @@ class Outputs:
         if self.plot_frequency is not None and antenna.experiment.kind.spatial is not None:
             family = antenna.experiment.family
             raise ConfigurationError(
-                f"--plot-frequency is of the field map, which a {family} has none of; leave it out"
+                f"--plot-frequency is of the field map, which {with_article(family)} has none of; leave it out"
             )
         check_writable(*self._of_results(json_file), *self.geometry.written_for(antenna), inputs=[source])
         check_endings(self.csv, self.touchstone)

@@ -13,6 +13,7 @@ from antennaopt.experiment.beginning_in_space import FILES, InSpace
 from antennaopt.families import RULES, families
 from antennaopt.families.start import WALL, Fixed, Gene, Rule, Start
 from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, parse_quantity
+from antennaopt.terminal import with_article
 
 HALF_BAND = 0.05
 _FEWEST_HZ, _MOST_HZ = 1e6, 1e13
@@ -42,7 +43,7 @@ def new_experiment(family: str, frequency: str, gain_dbi: float) -> str:
         better = ", ".join(name for name, one in (RULES | FILES).items() if one.lowest <= gain_dbi <= one.highest)
         other = f", or take one of {better}" if better else ""
         raise ConfigurationError(
-            f"--gain {gain_dbi:g} dBi is out of reach of a {family}, whose rule holds from {low:g} to "
+            f"--gain {gain_dbi:g} dBi is out of reach of {with_article(family)}, whose rule holds from {low:g} to "
             f"{high:g} dBi; choose a gain in between{other}"
         )
     if isinstance(rule, InSpace):
@@ -59,7 +60,7 @@ def _rule(family: str) -> Rule:
         raise ConfigurationError(f"{family} {what}, so there is nothing to search; take another one ({known})")
     if family in families():
         raise ConfigurationError(
-            f"`new` writes no file of a {family}; write it by hand, or take another family ({known})"
+            f"`new` writes no file of {with_article(family)}; write it by hand, or take another family ({known})"
         )
     close = get_close_matches(family, (*RULES, *FILES), n=1, cutoff=0.5)
     meant = f"; did you mean {close[0]}?" if close else ";"

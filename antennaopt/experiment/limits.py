@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, Strict
 from antennaopt.experiment.fields import EntryError, Length, Table
 from antennaopt.families import Family, Making
 from antennaopt.quantities import format_length
+from antennaopt.terminal import with_article
 
 
 def _degrees(value: Any) -> Any:
@@ -64,7 +65,7 @@ class Limits(Table):
                 "(antenna.feed.outer_radius - inner_radius), so no antenna keeps it; enlarge outer_radius or lower it"
             )
         if self.monotone and not family.outline(lower).conductors[1:]:
-            return f"limits.monotone is about a horn's bore, and a {family.name} has none; remove it"
+            return f"limits.monotone is about a horn's bore, and {with_article(family.name)} has none; remove it"
         if not self.repair:
             return None
         first = next((line.split()[0] for line in self.lines() if line not in ("monotone", "repair")), None)
@@ -75,7 +76,8 @@ class Limits(Table):
             )
         if family.name != "spline_horn":
             return (
-                f"limits.repair = true: a {family.name} that breaks limits.monotone can be repaired in many ways; "
+                f"limits.repair = true: {with_article(family.name)} "
+                "that breaks limits.monotone can be repaired in many ways; "
                 "remove repair (only that of a spline_horn is repaired)"
             )
         return None

@@ -10,6 +10,7 @@ from antennaopt.families.narrow import TooNarrow, edge_cell, too_narrow
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import SolverSettings
+from antennaopt.terminal import with_article
 
 if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
@@ -33,16 +34,22 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
     """
     family, plain = experiment.family, SolverSettings(frequencies=(1.0,), design_frequency=1.0)
     if experiment.limits is not None:
-        refuse(f"limits: they are about sections of bodies of revolution, and a {family} is none; remove the table")
+        refuse(
+            f"limits: they are about sections of bodies of revolution, and {with_article(family)} "
+            "is none; remove the table"
+        )
     if experiment.polarisation != LINEAR:
         refuse(
-            f'polarisation = "{experiment.polarisation}" needs two feeds in quadrature, and a {family} has one; '
-            'write "linear"'
+            f'polarisation = "{experiment.polarisation}" needs two feeds in quadrature, and {with_article(family)} '
+            'has one; write "linear"'
         )
     for name in OF_REVOLUTION:
         given = getattr(experiment.solver, name)
         if given and given != getattr(plain, name):
-            refuse(f"solver.{name} is of bodies of revolution, and a {family} is solved in three dimensions; remove it")
+            refuse(
+                f"solver.{name} is of bodies of revolution, and {with_article(family)} "
+                "is solved in three dimensions; remove it"
+            )
     for name in () if experiment.kind.spatial is None else experiment.kind.spatial.fixed:
         if lower.get(name) != upper.get(name):
             refuse(f"antenna.{name} cannot be a gene, since it decides how many others there are; write one value")
@@ -97,7 +104,7 @@ def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
     for one in figures:
         fault = one.fault_in_space()
         if fault is None and one.kind.geometric and family.spatial.mouth is None:
-            fault = f"is of antennas with a mouth, and a {family.name} has none; leave it out"
+            fault = f"is of antennas with a mouth, and {with_article(family.name)} has none; leave it out"
         if fault is not None:
             return f"{one.name}: {one.metric} {fault}"
     return None

@@ -234,7 +234,7 @@ def plan(
         metal=len(known.scene(stack([upper])).conductors) > len(feed(stack([upper]))),
     )
     settings = SolverSettings.of(solver)
-    layout = lay_out(
+    layout = _laid_out(
         extent,
         Settings(
             frequencies=settings.frequencies,
@@ -253,7 +253,6 @@ def plan(
             time_step=(known.long_step and settings.time_step) or "standard",
         ),
     )
-    check_samples(layout)
     if lower["feed.inner_radius"] != upper["feed.inner_radius"]:
         _check_feeds(layout, lower["feed.outer_radius"], upper["feed.inner_radius"])
     # Of several antennas those that do not fit become rows; one alone is refused, and walls that are always too thin.
@@ -275,6 +274,26 @@ def plan(
         making=known.making,
         looks_back=known.looks_back(upper),
     )
+
+
+_KEYS = (("cell =", "solver."), ("grid =", "solver."), ("steps =", "solver."), ("feed.", "antenna."))
+"""Beginnings of refusals of a lattice, and the table that the key is in."""
+
+
+def _laid_out(extent: Extent, settings: Settings) -> Layout:
+    """Lay a lattice out; a refusal has the names of the experiment's keys.
+
+    Raises:
+        ConfigError: None can be.
+    """
+    try:
+        layout = lay_out(extent, settings)
+        check_samples(layout)
+    except ConfigError as refused:
+        text = str(refused).replace(" feed.", " antenna.feed.")
+        before = next((table for key, table in _KEYS if text.startswith(key)), "")
+        raise ConfigError(before + text) from None
+    return layout
 
 
 def _check_feeds(layout: Layout, outer: float, widest: float) -> None:

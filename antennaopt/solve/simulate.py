@@ -19,6 +19,7 @@ from antennaopt.solve.options import SolveOptions
 from antennaopt.solve.outcome import Outcome, finite, result_object
 from antennaopt.solve.port import port_of
 from antennaopt.solve.solvers import evaluator_of, planner_of
+from antennaopt.terminal import with_article
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -191,8 +192,8 @@ def simulate(
         return Simulated(subject=subject, outcome=outcome, plan=plan, backend=backend, devices=devices)
     if subject.experiment.kind.spatial is not None:
         raise ConfigurationError(
-            f"extrapolate: orders of convergence are of bodies of revolution, and a {subject.experiment.family} is "
-            "none; solve it with more solver.cells_per_wavelength"
+            "extrapolate: orders of convergence are of bodies of revolution, and "
+            f"{with_article(subject.experiment.family)} is none; solve it with more solver.cells_per_wavelength"
         )
     return _on_two_meshes(subject, backend, film, solved)
 
@@ -215,8 +216,8 @@ def check_shared(subject: Subject, backend: str, devices: int) -> None:
         raise ConfigurationError(f"devices = {devices} is too few (needs >= 1); use 1")
     if subject.experiment.kind.spatial is None:
         raise ConfigurationError(
-            f"devices = {devices} is for antennas in three dimensions, and a {subject.experiment.family} is a body of "
-            "revolution; use 1"
+            f"devices = {devices} is for antennas in three dimensions, and {with_article(subject.experiment.family)} "
+            "is a body of revolution; use 1"
         )
     if backend != "cuda":
         raise ConfigurationError(

@@ -64,7 +64,7 @@ def test_an_antenna_of_a_run(call, small_run, tmp_path):
         ("lens.toml --profile p.txt", "--profile p.txt has no known ending; use .csv"),
         ("lens.toml --step s.iges", "--step s.iges has no known ending; use one of .step, .stp"),
         ("guide.toml --profile p.csv", "the antenna is its feed alone"),
-        ("guide.toml --outline o.toml", "a open_waveguide is its feed alone"),
+        ("guide.toml --outline o.toml", "an open_waveguide is its feed alone"),
     ],
 )
 @pytest.mark.parametrize("command", ["export", "simulate"])

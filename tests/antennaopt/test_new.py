@@ -95,6 +95,7 @@ def test_file_to_stdout_and_to_disk(call, tmp_path):
     code, out, err = call(*arguments)
     assert (code, err) == (0, "")
     assert call(*arguments, "--out", "horn.toml") == (0, "", "") and (tmp_path / "horn.toml").read_text() == out
+    assert call(*arguments[:-1], "20 dBi") == (0, out, "")
     code, shown, err = call("validate", "horn.toml")
     assert code == 0 and "ready for    antennaopt run" in shown and "warning" not in err
     for entry in ("inner_radius", "length", "aperture_radius"):
@@ -129,7 +130,8 @@ def test_runs_as_it_is(call, tmp_path):
         ("conical_horn", "10", "20", '--frequency "10" has no unit; write for example "10 GHz"'),
         ("conical_horn", "3 m", "20", '--frequency "3 m" is a length'),
         ("conical_horn", "10 GHz", "nan", "--gain nan dBi is out of reach"),
-        ("conical_horn", "10 GHz", "much", "'much' is not a valid float"),
+        ("conical_horn", "10 GHz", "much", "'much' is not a gain in dBi, for example 20 or '20 dBi'"),
+        ("conical_horn", "10 GHz", "20 dB", "'20 dB' is not a gain in dBi"),
     ],
 )
 def test_refused_in_one_line(call, family, frequency, gain, says):

@@ -71,8 +71,12 @@ def test_an_exact_cell_takes_the_place_of_cells_per_wavelength() -> None:
     assert planned("open_waveguide", cell=0.41e-3, cells_per_wavelength=None).layout.cell == 0.41e-3
 
 
-def test_steps_that_end_before_the_first_sample_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"steps = 2 ends before the first sample of the fields"):
+def test_a_refused_lattice_names_the_key_with_its_table() -> None:
+    with pytest.raises(ConfigError, match=r"^solver\.grid = \[10, 10\] is too small"):
+        planned("open_waveguide", grid=(10, 10))
+    with pytest.raises(ConfigError, match=r"^antenna\.feed\.length = 1 mm is too short"):
+        planned("open_waveguide", {"feed.length": 1e-3}, {"feed.length": 1e-3})
+    with pytest.raises(ConfigError, match=r"^solver\.steps = 2 ends before the first sample of the fields"):
         planned("shaped_lens", steps=2)
 
 
