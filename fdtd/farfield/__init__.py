@@ -20,6 +20,8 @@ AT_ONCE = 64
 
 LIMIT_DEG = 90.0  # of side lobes, shoulders and cross-polarisation
 FLOOR_DB = -120.0  # levels below this are rounding
+HALF_DB = 10 * float(np.log10(0.5))
+HALVINGS = 12  # of the interval in which a beam falls below half power; the rest is a straight line
 SHOULDER_BELOW_DB = -3.0  # a shoulder's highest level over boresight
 SHOULDER_DESCENT = 0.5  # a shoulder's descent is less than this times the steepest before it
 ROUNDING_DB = 1e-3  # a rise of a pattern that is none
@@ -74,15 +76,44 @@ def radiated_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def half_power_beamwidth(pattern_db: np.ndarray, theta_deg: np.ndarray) -> np.ndarray:
-    """Full width at half of the boresight level, degrees, of patterns (..., T); NaN where none falls so far by 180."""
-    level = pattern_db[..., :1] + 10 * np.log10(0.5)
-    below = pattern_db < level
-    k = np.maximum(np.argmax(below, axis=-1), 1)[..., None]
-    before, after = (np.take_along_axis(pattern_db, at, -1) for at in (k - 1, k))
-    falls = below.any(axis=-1, keepdims=True)
-    step = (before - level) / np.where(falls, before - after, 1.0)
+    """Full width at half of the boresight level, degrees, of patterns (..., T); NaN where none falls so far by 180.
+
+    Between the first sample below that level and the one before, the amplitude is the cubic through these two and
+    their neighbours; a cut goes on evenly beyond both ends. Of a uniformly lit disc the width is within 0.3 % at all
+    angles that `fdtd.farfield.cuts.theta_intervals` chooses.
+    """
+    below = pattern_db < pattern_db[..., :1] + HALF_DB
+    k, last = np.maximum(np.argmax(below, axis=-1), 1)[..., None], pattern_db.shape[-1] - 1
+    around = np.abs(k + np.arange(-2, 2))
+    around = np.where(around > last, 2 * last - around, around)
+    levels = np.take_along_axis(pattern_db, around, -1) - pattern_db[..., :1]
+    falls, step = below.any(axis=-1), _fall(10 ** (levels / 20) - 10 ** (HALF_DB / 20))[..., None]
     width = 2 * (theta_deg[k - 1] + step * (theta_deg[k] - theta_deg[k - 1]))
-    return np.where(falls, width, np.nan)[..., 0]
+    return np.where(falls, width[..., 0], np.nan)
+
+
+def _fall(samples: np.ndarray) -> np.ndarray:
+    """Return where the cubic through samples (..., 4) at -1, 0, 1, 2 falls below zero between 0 and 1, (...).
+
+    A secant ends what halving brackets.
+    """
+    before, start, end, after = np.moveaxis(samples, -1, 0)
+    first, second = start - before, before - 2 * start + end
+    third = after - before + 3 * (start - end)
+    low, width = np.zeros(start.shape), 1.0
+    f_low, f_high = start, end
+    for _ in range(HALVINGS):
+        width /= 2
+        middle = low + width
+        f_middle = before + (middle + 1) * (first + middle / 2 * (second + (middle - 1) / 3 * third))
+        later = f_middle >= 0.0
+        low, f_low, f_high = (
+            np.where(later, middle, low),
+            np.where(later, f_middle, f_low),
+            np.where(later, f_high, f_middle),
+        )
+    drop = f_low - f_high
+    return low + width * f_low / np.where(drop > 0.0, drop, 1.0)
 
 
 def side_lobe(e_db: np.ndarray, h_db: np.ndarray, theta_deg: np.ndarray, limit_deg: float = LIMIT_DEG) -> np.ndarray:

@@ -18,12 +18,11 @@ NUMBERS = 10  # of a row, in the order of patterns.cu
 @lru_cache(maxsize=1)
 def text() -> str:
     """Return the kernels' text, flattened."""
-    names = ("ROUNDING_DB", "SAME_LEVEL", "SAME_DESCENT", "SHOULDER_BELOW_DB", "SHOULDER_DESCENT")
+    names = ("HALF_DB", "HALVINGS", "ROUNDING_DB", "SAME_LEVEL", "SAME_DESCENT")
+    names += ("SHOULDER_BELOW_DB", "SHOULDER_DESCENT")
     macros = {name: repr(getattr(farfield, name)) for name in names}
     macros |= {"DIGITS": repr(10.0**farfield.EXACT_DIGITS), "FLOOR": repr(10 ** (farfield.FLOOR_DB / 10))}
-    return flatten(
-        "kernels/axisymmetric/patterns.cu", {**macros, "HALF_DB": repr(10 * float(np.log10(0.5))), "THREADS": THREADS}
-    )
+    return flatten("kernels/axisymmetric/patterns.cu", {**macros, "THREADS": THREADS})
 
 
 @lru_cache(maxsize=8)

@@ -76,13 +76,37 @@ struct Cut {
     }
 };
 
+// Where the cubic through samples at -1, 0, 1, 2 falls below zero between 0 and 1.
+__device__ double fall(const double* samples) {
+    const double before = samples[0], start = samples[1], end = samples[2];
+    const double first = start - before, second = before - 2 * start + end;
+    const double third = samples[3] - before + 3 * (start - end);
+    double low = 0.0, width = 1.0, f_low = start, f_high = end;
+    for (int one = 0; one < HALVINGS; ++one) {
+        width /= 2;
+        const double middle = low + width;
+        const double f_middle = before + (middle + 1) * (first + middle / 2 * (second + (middle - 1) / 3 * third));
+        if (f_middle >= 0.0) {
+            low = middle;
+            f_low = f_middle;
+        } else {
+            f_high = f_middle;
+        }
+    }
+    const double drop = f_low - f_high;
+    return low + width * f_low / (drop > 0.0 ? drop : 1.0);
+}
+
 __device__ double half_power_beamwidth(const Cut& cut, int angles, const double* theta) {
     const double level = cut.boresight + HALF_DB;
     for (int angle = 1; angle < angles; ++angle) {
-        const double after = cut.absolute(angle);
-        if (!(after < level)) continue;
-        const double before = cut.absolute(angle - 1), step = (before - level) / (before - after);
-        return 2 * (theta[angle - 1] + step * (theta[angle] - theta[angle - 1]));
+        if (!(cut.absolute(angle) < level)) continue;
+        double samples[4];
+        for (int one = 0; one < 4; ++one) {  // the cut goes on evenly beyond both ends
+            const int place = abs(angle + one - 2), last = angles - 1;
+            samples[one] = pow(10.0, cut.at(place > last ? 2 * last - place : place) / 20) - pow(10.0, HALF_DB / 20);
+        }
+        return 2 * (theta[angle - 1] + fall(samples) * (theta[angle] - theta[angle - 1]));
     }
     return UNDEFINED;
 }
