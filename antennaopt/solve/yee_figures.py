@@ -14,7 +14,7 @@ import numpy as np
 from scipy.constants import epsilon_0, mu_0
 
 from antennaopt.metrics import METRICS
-from fdtd.farfield import cut_lobe, decibels, half_power_beamwidth, or_none
+from fdtd.farfield import cut_lobe, decibels, half_power_beamwidth, largest_power, or_none
 
 IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
 CROSS_LIMIT_DEG = 90.0
@@ -138,4 +138,4 @@ def _cross(field: np.ndarray, theta: np.ndarray, axis: int) -> np.ndarray:
     near = np.abs(theta) <= CROSS_LIMIT_DEG + 1e-9
     plane = field[:, 1]
     co, cross = (np.abs(plane[..., 0] + sign * plane[..., 1]) ** 2 / 2 for sign in (-1, 1))
-    return decibels(cross[:, near].max(axis=-1) / np.maximum(co[:, axis], np.finfo(float).tiny))
+    return decibels(largest_power(cross[:, near]) / np.maximum(co[:, axis], np.finfo(float).tiny))

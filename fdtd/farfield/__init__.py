@@ -291,8 +291,19 @@ def cross_polarisation(a: np.ndarray, b: np.ndarray, theta_deg: np.ndarray, limi
         Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116: co-polar (A - B)/2, cross-polar (A + B)/2 at 45 degrees.
     """
     near = np.count_nonzero(theta_deg <= limit_deg + 1e-9)
-    cross = modulus_squared(a[..., :near] + b[..., :near]).max(axis=-1)
+    cross = largest_power(modulus_squared(a[..., :near] + b[..., :near]))
     return decibels(cross / np.maximum(modulus_squared(a[..., 0] - b[..., 0]), np.finfo(float).tiny))
+
+
+def largest_power(power: np.ndarray) -> np.ndarray:
+    """Largest of powers (..., T), or of the parabolas through three amplitudes about their maxima, (...)."""
+    amplitude = np.sqrt(power)
+    left, centre, right = amplitude[..., :-2], amplitude[..., 1:-1], amplitude[..., 2:]
+    peak = (centre >= left) & (centre > right)
+    bend = np.where(peak, left - 2 * centre + right, -1.0)
+    top = np.where(peak, centre - (right - left) ** 2 / (8 * bend), centre)
+    ends = np.maximum(amplitude[..., 0], amplitude[..., -1])
+    return np.maximum(ends, top.max(axis=-1, initial=0.0)) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from cut_patterns import Pattern, angles, cosine_power, cuts_of, he11_disc, ripp
 from scipy.optimize import brentq
 
 from fdtd.errors import ConfigError
-from fdtd.farfield import decibels, half_power_beamwidth
+from fdtd.farfield import cross_polarisation, decibels, half_power_beamwidth
 from fdtd.farfield.beams import (
     HALF_POWER_DB,
     LARGEST_DB,
@@ -61,6 +61,19 @@ def test_half_power_width_is_the_stored_metric(ka: float) -> None:
     known = half_power_beamwidth(decibels(squared(cuts.e)), np.rad2deg(cuts.theta))
     exact = exact_width(disc, HALF_POWER_DB, np.arcsin(min(1.0, 3.8317 / ka)))
     assert known == pytest.approx(exact, rel=3e-3 if np.pi / (samples - 1) * ka > 0.6 else 3e-4)
+
+
+@pytest.mark.parametrize("ka", [20.0, 47.0, 58.7, 60.0, 66.0, 67.0, 120.0, 141.0, 216.0, 290.0])
+def test_stored_cross_polarisation_is_read_between_samples(ka: float) -> None:
+    """`crosspol_db` of two discs, on the angles that a sphere of the larger one alone has.
+
+    Measured 0.055 dB low at 58.7, 0.041 dB or less at the others; the largest sample is up to 0.34 dB low.
+    """
+    in_e, in_h, samples = uniform_disc(ka), uniform_disc(0.8 * ka), theta_intervals(ka) + 1
+    theta, fine = np.linspace(0.0, np.pi, samples), np.linspace(0.0, np.pi / 2, 90001)
+    exact = 20 * np.log10(np.abs(in_e(fine) - in_h(fine)).max() / 2)
+    found = cross_polarisation(in_e(theta), -in_h(theta), np.rad2deg(theta))
+    assert found == pytest.approx(exact, abs=0.06)
 
 
 def test_half_power_width_of_a_rippled_beam() -> None:

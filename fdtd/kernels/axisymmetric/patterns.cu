@@ -24,6 +24,17 @@ __device__ double squared(const double* complex_number) {
     return complex_number[0] * complex_number[0] + complex_number[1] * complex_number[1];
 }
 
+__device__ double modulus(double real, double imaginary) { return sqrt(real * real + imaginary * imaginary); }
+
+// Cross-polar amplitude at an angle of a far field; where it is a maximum and inside, of the parabola through three.
+__device__ double cross_polar(const double* e, const double* h, bool inside) {
+    const double centre = modulus(e[0] + h[0], e[1] + h[1]);
+    if (!inside) return centre;
+    const double left = modulus(e[-2] + h[-2], e[-1] + h[-1]), right = modulus(e[2] + h[2], e[3] + h[3]);
+    if (!(centre >= left && centre > right)) return centre;
+    return centre - (right - left) * (right - left) / (8 * (left - 2 * centre + right));
+}
+
 // A block a row. near: angles that count for cross-polarisation. cuts: directivity, dBi, (plane, angle, row).
 extern "C" __global__ void levels(
     const double* a, const double* b, int rows, int angles, int near, const double* weights, double* cuts,
@@ -37,8 +48,7 @@ extern "C" __global__ void levels(
         const double* const e = &own_a[2 * angle];
         const double* const h = &own_b[2 * angle];
         sum += weights[angle] * (squared(e) + squared(h));
-        const double cross[2] = {e[0] + h[0], e[1] + h[1]};
-        if (angle < near) largest = larger(largest, squared(cross));
+        if (angle < near) largest = larger(largest, cross_polar(e, h, angle > 0 && angle < near - 1));
     }
     sums[threadIdx.x] = sum;
     most[threadIdx.x] = largest;
@@ -58,7 +68,7 @@ extern "C" __global__ void levels(
     if (threadIdx.x == 0) {
         const double along[2] = {own_a[0] - own_b[0], own_a[1] - own_b[1]};
         found[NUMBERS * (size_t)row + POWER] = power;
-        found[NUMBERS * (size_t)row + CROSS] = decibels(most[0] / larger(squared(along), TINY));
+        found[NUMBERS * (size_t)row + CROSS] = decibels(most[0] * most[0] / larger(squared(along), TINY));
     }
 }
 
