@@ -30,7 +30,7 @@ from antennaopt.experiment.checks import check, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
-from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, is_of_a_run, of_python, written
+from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, of_python, refuse_without_effect, written
 from antennaopt.experiment.goal_checks import check_stop
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
@@ -127,22 +127,24 @@ class Experiment(Table):
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Experiment:
         check(self)
-        if not is_of_a_run(info):  # runs of earlier versions must open
+        try:
             check_stop(self)
+        except ConfigurationError as fault:  # runs of earlier versions must open
+            refuse_without_effect(info, fault, str(fault))
         check_tolerance(self)
         check_fidelity(self)
         return self
 
     @classmethod
     def parse(
-        cls, data: Mapping[str, Any], *, si: bool = False, of_a_run: bool = False, folder: Path | str = "."
+        cls, data: Mapping[str, Any], *, si: bool = False, of_a_run: bool | list[str] = False, folder: Path | str = "."
     ) -> Experiment:
         """Build from a table.
 
         Args:
             data: As tomllib reads a file.
             si: Bare numbers are SI already.
-            of_a_run: Entries without effect are accepted, as in tables that runs wrote.
+            of_a_run: Entries without effect are accepted, as in tables that runs wrote; a list gets them.
             folder: Where paths in the file begin.
 
         Raises:

@@ -233,7 +233,22 @@ def is_resolved(info: ValidationInfo) -> bool:
 
 def is_of_a_run(info: ValidationInfo) -> bool:
     """Say whether a run wrote the table: it has all entries, also without effect, and those of earlier versions."""
-    return bool(info.context and info.context.get("of_a_run"))
+    return bool(info.context) and info.context.get("of_a_run", False) is not False
+
+
+def refuse_without_effect(info: ValidationInfo, fault: Exception, text: str) -> None:
+    """Refuse an entry that has no effect; in a table of a run list it where a list is given.
+
+    Args:
+        info: What is being read.
+        fault: Raised of a file.
+        text: What the list gets: the entry with the reason.
+    """
+    if not is_of_a_run(info):
+        raise fault
+    listed = (info.context or {}).get("of_a_run")
+    if isinstance(listed, list):
+        listed.append(text)
 
 
 def read_range(table: Mapping[str, Any], bounds: Bounds, *, si: bool) -> Range:

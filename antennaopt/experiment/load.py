@@ -42,13 +42,13 @@ TOKEN = re.compile(
 """What is looked at, and whole texts and comments, in which nothing is. It never goes back: linear in the length."""
 
 
-def load_file(path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool = False) -> Experiment:
+def load_file(path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool | list[str] = False) -> Experiment:
     """Read an experiment or antenna file.
 
     Args:
         path: TOML file.
         overrides: `a.b=v`, applied before anything is checked; v as in TOML, quotes may be left out.
-        of_a_run: Settings without effect are accepted, as in runs of earlier versions.
+        of_a_run: Settings without effect are accepted, as in runs of earlier versions; a list gets them.
 
     Raises:
         ConfigurationError: One line: file, field, value, what is allowed, what to do.
@@ -77,7 +77,9 @@ def parse_table(data: Mapping[str, Any]) -> Experiment:
     return Experiment.parse(of_python(data))
 
 
-def load_experiment(path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool = False) -> Experiment:
+def load_experiment(
+    path: str | Path, overrides: Iterable[str] = (), *, of_a_run: bool | list[str] = False
+) -> Experiment:
     """Read a file for `run`: something in it is a range, and there is an objective.
 
     Args:

@@ -21,6 +21,7 @@ from antennaopt.experiment.fields import (
     below,
     is_of_a_run,
     is_resolved,
+    refuse_without_effect,
 )
 from antennaopt.families import parameter_of
 from antennaopt.quantities import LENGTH
@@ -63,8 +64,9 @@ def _read_by_its_kind(table: str) -> AfterValidator:
     def check(value: float, info: ValidationInfo) -> float:
         key, given = str(info.field_name), info.data.get("kind")
         reader = plain.READ_BY[table][key]
-        if given not in (None, reader) and not is_of_a_run(info):
-            raise EntryError(f'does not go with kind = "{given}" (only "{reader}" uses {key}); remove it', value=value)
+        if given not in (None, reader):
+            why = f'does not go with kind = "{given}" (only "{reader}" uses {key}); remove it'
+            refuse_without_effect(info, EntryError(why, value=value), f"evolution.{table}.{key} = {value:g} {why}")
         return value
 
     return AfterValidator(check)

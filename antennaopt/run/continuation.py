@@ -194,7 +194,7 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Experimen
 
     Raises:
         ResumeRefusedError: It cannot be read any more.
-        ConfigurationError: It can, and `overrides` are what cannot be accepted.
+        ConfigurationError: It can, and `overrides` are what cannot be accepted, or have no effect.
     """
     from antennaopt.experiment import load_experiment
 
@@ -203,8 +203,16 @@ def changed_experiment(folder: RunFolder, overrides: Sequence[str]) -> Experimen
         return None
     file, before = folder.path / "experiment.toml", _overrides(folder)
     of_a_run = not edited and not _can_be_read(file, before)  # an earlier version ignored settings without effect
+    old: list[str] = []
+    ignored: list[str] = []
     try:
-        return load_experiment(file, (*before, *overrides), of_a_run=of_a_run)
+        if of_a_run and overrides:
+            load_experiment(file, before, of_a_run=old)
+        experiment = load_experiment(file, (*before, *overrides), of_a_run=of_a_run and ignored)
+        new = [one for one in ignored if one not in old]
+        if new:
+            raise ConfigurationError(f"{file}: {new[0]}")
+        return experiment
     except ConfigurationError as error:
         if overrides and _can_be_read(file, before, of_a_run=of_a_run):
             raise

@@ -227,6 +227,13 @@ def test_a_run_of_an_earlier_version_with_a_setting_without_effect_goes_on(call,
     )
     code, _, err = call("resume", old, "--set", "evolution.population=1")
     assert (code, err.count("\n")) == (2, 1) and "evolution.population" in err
+    for change, says in (
+        ("evolution.stop.fitness=-0.7", "evolution.stop.fitness = -0.7 is never reached"),
+        ("evolution.crossover.alpha=0.4", 'crossover.alpha = 0.4 does not go with kind = "simulated_binary"'),
+    ):
+        for fork in ((), ("--fork",)):
+            code, _, err = call("resume", old, *fork, "--set", change)
+            assert (code, err.count("\n")) == (2, 1) and says in err
     code, _, err = call("resume", old, "--set", "evolution.generations=3")
     assert code == 0, err
     forked(call, old, "--set", "evolution.generations=3")
