@@ -39,6 +39,12 @@ def test_a_frequency_that_was_not_solved_is_named():
         one(metric="s11_db", at_most=-15.0, frequencies=[29e9])
 
 
+def test_no_side_lobe_is_the_best_value_of_an_aim():
+    """Documented: -200 dB. A worse one at another frequency counts."""
+    assert one(metric="sidelobe_db", aim="least", frequencies=[30e9]) == -WORST_SHORTFALL_DB
+    assert one(metric="sidelobe_db", aim="least") == -18.0
+
+
 def test_no_side_lobe_meets_the_goal_but_an_undefined_beamwidth_does_not():
     assert one(metric="sidelobe_db", at_most=-20.0, frequencies=[30e9]) == 0.0
     assert one(metric="sidelobe_db", at_most=-20.0) == pytest.approx(2.0)
