@@ -287,17 +287,20 @@ def check_density(experiment: Experiment) -> None:
         refuse("solver.cell and solver.cells_per_wavelength are both empty; give one of them")
     cell = cell_size(experiment)
     per_wavelength = c / (highest * math.sqrt(permittivity) * cell)
-    needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in permittivity {permittivity:g} at {format_frequency(highest)}"
+    widened = permittivity > experiment.kind.densest(experiment.bounds()[1])
+    of_medium = f"permittivity {permittivity:g}{', its tolerance included,' if widened else ''}"
+    needs = f"needs >= {FEWEST_CELLS_PER_WAVELENGTH:g} in {of_medium} at {format_frequency(highest)}"
+    lower = f"lower the highest frequency{' or the tolerance' if widened else ''}"
     coarse = min(per_wavelength, solver.cells_per_wavelength or per_wavelength)
     if coarse < FEWEST_CELLS_PER_WAVELENGTH * (1.0 - 1e-9):
         if coarse < per_wavelength or solver.cell is None:
             refuse(
                 f"solver.cells_per_wavelength = {solver.cells_per_wavelength:g} is too coarse ({needs}); "
-                "raise it or lower the highest frequency"
+                f"raise it or {lower}"
             )
         refuse(
             f"solver.cell = {format_length(cell)} is too coarse: {per_wavelength:.3g} cells per wavelength ({needs}); "
-            "make it smaller or lower the highest frequency"
+            f"make it smaller or {lower}"
         )
 
 

@@ -210,3 +210,13 @@ def test_samples_after_the_search_are_no_part_of_what_decides():
     hashes = {parsed(table=f"samples = 5\nfinal_samples = {count}").config_hash for count in (0, 50)}
     assert len(hashes) == 1
     assert parsed(table="samples = 6").config_hash not in hashes
+
+
+def test_cells_that_only_a_tolerance_makes_too_coarse_name_it(tmp_path):
+    file, cell = tmp_path / "lens.toml", "solver.cell=0.74 mm"
+    file.write_text(LENS)
+    load_experiment(file, [cell])
+    with pytest.raises(
+        ConfigurationError, match=r"in permittivity 2\.83, its tolerance included, at .* or the tolerance$"
+    ):
+        load_experiment(file, [cell, 'tolerance.of."lens.permittivity"={sigma=0.1}'])
