@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import struct
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -29,6 +29,9 @@ _AT_ONCE = 64
 
 MOST_FAILED = 0.5
 """Share of a generation that may be `lost`, `timeout` or `error` before the run gives up."""
+
+PACED = 5
+"""Generations from whose mean pace the time left follows."""
 
 REST = np.dtype([("low", np.uint64), ("generation", np.uint32), ("slot", np.uint32)])
 
@@ -268,8 +271,31 @@ class Memory:
             raise ValueError(f"{min(wanted)} has no row")
 
 
+class Paces:
+    """Seconds an antenna takes, over the last generations on the same cells."""
+
+    def __init__(self) -> None:
+        self._level: str | None = None
+        self._last: deque[tuple[int, float]] = deque(maxlen=PACED)
+
+    def seconds_each(self, level: str | None, solved: int, seconds: float) -> float | None:
+        """Return the mean with one more generation; None where nothing was solved.
+
+        Args:
+            level: Of the cells.
+            solved: Antennas of this generation.
+            seconds: Its wall time.
+        """
+        if level != self._level:
+            self._level = level
+            self._last.clear()
+        self._last.append((solved, seconds))
+        total = sum(count for count, _ in self._last)
+        return sum(spent for _, spent in self._last) / total if total else None
+
+
 def generation_report(
-    search: Search, number: int, evaluations: Sequence[Evaluation], seconds: float
+    search: Search, number: int, evaluations: Sequence[Evaluation], seconds: float, paces: Paces
 ) -> GenerationReport:
     """Sum a generation up.
 
@@ -278,6 +304,7 @@ def generation_report(
         number: Of the generation, from 0.
         evaluations: Its newcomers.
         seconds: Its wall time.
+        paces: Of the generations before; this one is added.
     """
     best = search.best()
     solved = sum(not one.cached for one in evaluations)
@@ -285,6 +312,8 @@ def generation_report(
     rate = (solved + samples) / max(seconds, 1e-9)
     left = max(search.settings.most_evaluations - search.evaluations, 0)
     ok = [one.fitness for one in evaluations if one.outcome.ok]
+    level = None if search.climb is None else search.climb.name_of(number)
+    each = paces.seconds_each(level, solved, seconds)
     return GenerationReport(
         generation=number,
         generations=search.settings.generations,
@@ -297,10 +326,10 @@ def generation_report(
         failed=len(evaluations) - len(ok),
         evaluations=search.evaluations,
         evaluations_per_s=rate,
-        seconds_left=left * (1.0 + samples / max(solved, 1)) / rate if rate > 0.0 else None,
+        seconds_left=None if each is None else left * each,
         seconds=seconds,
         hypervolume=search.hypervolume,
-        level=None if search.climb is None else search.climb.name_of(number),
+        level=level,
         samples=samples,
     )
 

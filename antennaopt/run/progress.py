@@ -35,7 +35,7 @@ class GenerationReport:
         failed: Newcomers that were not `ok`.
         evaluations: Antennas solved so far, in all.
         evaluations_per_s: Solved in this generation over its wall time.
-        seconds_left: Until the last generation at this pace, or None.
+        seconds_left: Until the last generation at the mean pace of the last five, or None.
         seconds: Wall time of this generation.
         hypervolume: Of the front, where the search is for one.
         level: Of the cells, for people, where there are several.

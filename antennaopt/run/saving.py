@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from antennaopt.run.interfaces import Evaluation, Interfaces, for_checkpoint
-from antennaopt.run.memory import Memory, by_slot, generation_report
+from antennaopt.run.memory import Memory, Paces, by_slot, generation_report
 from antennaopt.run.unmet import Unmet
 from antennaopt.search import Search
 from antennaopt.solve.outcome import Outcome
@@ -20,6 +20,7 @@ class Saving:
         self._search, self._memory, self._with = search, memory, interfaces
         self._store, self._progress = interfaces.store, interfaces.progress
         self._unmet = Unmet(memory, interfaces, search.settings.population)
+        self._paces = Paces()
         self._unsaved: tuple[Sequence[Evaluation], int, float] | None = None
 
     def hold(self, block: Sequence[Evaluation], number: int, seconds: float) -> None:
@@ -33,7 +34,7 @@ class Saving:
             return
         held, number, seconds = unsaved
         block = by_slot(held)
-        report = generation_report(self._search, number, block, seconds)
+        report = generation_report(self._search, number, block, seconds, self._paces)
         self._memory.keep(block)
         self._store.write_generation(report.generation, block)
         self._store.checkpoint(report.generation, self._state(()))

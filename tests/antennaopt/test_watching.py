@@ -4,6 +4,7 @@ import json
 import threading
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -14,6 +15,7 @@ from antennaopt.cli.status import Log, curve, rendered
 from antennaopt.experiment import load_experiment
 from antennaopt.farm.dashboard import COLOURS, Figures
 from antennaopt.run.live import best_event
+from antennaopt.run.memory import Paces, generation_report
 from antennaopt.run.progress import LOG_EVERY_S, Bar, EventPublisher, GenerationReport, Progress
 from antennaopt.search.objectives import standings
 from antennaopt.solve.evaluate import evaluate
@@ -107,6 +109,29 @@ def test_half_a_line_waits_for_its_end(tmp_path):
     with path.open("a") as file:
         file.write('"b"}\n')
     assert log.events() == [{"event": "b"}]
+
+
+def test_the_time_left_is_by_the_last_five_generations():
+    """The second came from the cache. Cells of another level take another time; without any solved none is known."""
+    paces = Paces()
+    assert [paces.seconds_each(None, 10, seconds) for seconds in (5.0, 0.1, 3.9)] == pytest.approx([0.5, 0.255, 0.3])
+    for _ in range(5):
+        last = paces.seconds_each(None, 10, 20.0)
+    assert last == pytest.approx(2.0)
+    assert paces.seconds_each("0.3 mm", 10, 1.0) == pytest.approx(0.1)
+    assert paces.seconds_each("0.2 mm", 0, 1.0) is None
+
+
+def test_the_report_of_a_generation_has_the_mean_pace():
+    """Of 100 antennas 80 are left after ten in 5 s and ten, of the cache, in 0.1 s."""
+    one = SimpleNamespace(cached=False, samples=(), fitness=1.0, outcome=SimpleNamespace(ok=True, origin=None))
+    settings = SimpleNamespace(most_evaluations=100, generations=10)
+    study = SimpleNamespace(best=lambda: None, settings=settings, climb=None, hypervolume=None, evaluations=0)
+    paces = Paces()
+    for number, seconds in enumerate((5.0, 0.1)):
+        study.evaluations += 10
+        report = generation_report(study, number, [one] * 10, seconds, paces)
+    assert report.seconds_left == pytest.approx(80 * 5.1 / 20)
 
 
 def test_a_driver_tells_now_and_then_and_at_the_end_of_each_generation():
