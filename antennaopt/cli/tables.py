@@ -265,7 +265,7 @@ def findings_lines(findings: Findings) -> list[str]:
     from antennaopt.report.goals import bounds_line, goals_line, goals_table, reach_line
 
     rows = goals_table(findings.goals)
-    lines = [goals_line(findings.goals), aligned(rows, left=(0, 1, 4)) if findings.goals else ""]
+    lines = [goals_line(findings.goals), aligned(rows, left=(0, 1, 4), wrap=True) if findings.goals else ""]
     lines += [bounds_line(findings.at_bounds), reach_line(findings.out_of_reach)]
     return [plain(line) if "\n" in line else filled(plain(line)) for line in lines if line]
 

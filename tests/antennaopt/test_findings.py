@@ -151,7 +151,7 @@ def test_goals_that_no_antenna_came_near_are_named_with_the_nearest(tmp_path, bl
     assert "missed by" in text
 
 
-def test_the_run_and_its_files_tell_the_goals(tmp_path, capsys):
+def test_the_run_and_its_files_tell_the_goals(tmp_path, capsys, monkeypatch):
     file = tmp_path / "three_radii.toml"
     file.write_text(TOML)
     done = start(file, tmp_path / "runs")
@@ -171,6 +171,11 @@ def test_the_run_and_its_files_tell_the_goals(tmp_path, capsys):
 
     assert main(["status", str(done.folder)]) == 0
     assert "Side lobe            at most -20 dB      -19.00 dB  28.5 GHz  missed by 1.00 dB" in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["status", str(done.folder)]) == 0
+    wrapped = capsys.readouterr().out.splitlines()
+    assert "Side lobe            at most -20 dB      -19.00 dB  28.5 GHz" in wrapped
+    assert "Side lobe            missed by 1.00 dB" in wrapped
     assert main(["status", str(done.folder), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["goals"] == best["goals"]
 
