@@ -227,6 +227,23 @@ def _check_design_frequency(experiment: Experiment, lower: dict[str, float]) -> 
         )
 
 
+def check_distance(experiment: Experiment) -> None:
+    """Refuse a distance of the layers of bodies of revolution that is below a cell; the lattice would take five.
+
+    Raises:
+        ConfigurationError: It is.
+    """
+    distance = experiment.solver.pml_distance
+    if distance is None or experiment.kind.spatial is not None:
+        return
+    cell = fitted_cell(experiment, experiment.bounds()[1])
+    if distance < cell * (1 - ROUNDED):
+        refuse(
+            f"solver.pml_distance = {format_length(distance)} is less than a cell (must be >= {format_length(cell)}); "
+            "enlarge it, an eighth of the longest wavelength is enough, or leave it out (a quarter)"
+        )
+
+
 def _check_band(experiment: Experiment) -> None:
     """Refuse a design frequency far from all that is solved.
 

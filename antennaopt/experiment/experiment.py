@@ -26,7 +26,7 @@ from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
 from antennaopt.experiment.automatic import by_genes, by_objectives, is_automatic, reason, with_algorithm
 from antennaopt.experiment.changes import with_changes
-from antennaopt.experiment.checks import check, find_warnings
+from antennaopt.experiment.checks import check, check_distance, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
@@ -128,6 +128,7 @@ class Experiment(Table):
     def _check(self, info: ValidationInfo) -> Experiment:
         check(self)
         try:
+            check_distance(self)
             check_stop(self)
         except ConfigurationError as fault:  # runs of earlier versions must open
             refuse_without_effect(info, fault, str(fault))

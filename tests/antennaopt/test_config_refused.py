@@ -52,6 +52,7 @@ CASES = {
     "cell twice": (CELLS, CELLS + '\ncell = "0.2 mm"', "solver.cell = 0.2 mm and solver.cells_per_wavelength = 12 exclude each other"),
     "design frequency below cutoff": (CELLS, CELLS + '\ndesign_frequency = "10 GHz"', "solver.design_frequency = 10 GHz is below or near the TE11 cutoff of the feed, 24.4 GHz (must be >= 24.9 GHz)"),
     "design frequency too high": (CELLS, CELLS + '\ndesign_frequency = "90 GHz"', "solver.design_frequency = 90 GHz is too high for the cells (must be <= 47.25 GHz: 8 a wavelength)"),
+    "layers in the antenna": (CELLS, CELLS + '\npml_distance = "1 um"', "solver.pml_distance = 1 um is less than a cell (must be >= 0.45 mm); enlarge it, an eighth of the longest wavelength is enough, or leave it out (a quarter)"),
     "odd grid": (CELLS, CELLS + "\ngrid = [256]", "solver.grid = [256] must be [nr, nz]"),
     "unknown precision": (CELLS, 'precision = "half"', "solver.precision = \"half\" is not one of 'float32' or 'float64'"),
     "all elites": ("elites = 2", "elites = 16", "evolution.elites = 16 leaves no room for children (must be < evolution.population = 16)"),
