@@ -20,8 +20,9 @@ from antennaopt.farm.dask_pool import DaskFarm
 from antennaopt.machine import processor_name
 from antennaopt.run.planning import plan_for
 from antennaopt.search import decode
-from antennaopt.solve.evaluate import evaluate
+from antennaopt.solve.lattices import cell_count, shape_of
 from antennaopt.solve.outcome import Outcome
+from antennaopt.solve.solvers import evaluator_of
 
 if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
@@ -218,8 +219,10 @@ def _row(
         dashboard=False, workers=combination.workers, threads=combination.threads, dispatch=policy, target_time=TARGET_S
     )
     family, backend = experiment.family, combination.backend
-    with DaskFarm(evaluate, family=family, plan=plan, backend=backend, cluster=settings) as farm:
-        timed, steps_per_s = _timed(farm, jobs, repeat, 1 if combination.cuda else combination.threads)
+    with DaskFarm(evaluator_of(family), family=family, plan=plan, backend=backend, cluster=settings) as farm:
+        timed, updates_per_s = _timed(
+            farm, jobs, repeat, 1 if combination.cuda else combination.threads, cell_count(plan)
+        )
         hardware = hardware_name(farm.device, combination)
     return {
         "combination": str(combination),
@@ -229,9 +232,9 @@ def _row(
         "backend": backend,
         "device": hardware,
         "simulated": False,
-        "shape": [plan["nr"], plan["nz"]],
+        "shape": shape_of(plan),
         **timed,
-        "million_cell_steps_per_s": 1e-6 * plan["nr"] * plan["nz"] * steps_per_s,
+        "million_cell_steps_per_s": 1e-6 * updates_per_s,
     }
 
 
@@ -254,8 +257,13 @@ def _jobs(experiment: Experiment, count: int) -> list[Job]:
     return [(f"a{place}", experiment.design(decode(genes, one))) for place, one in enumerate(genomes)]
 
 
-def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -> tuple[dict[str, Any], float]:
-    """Solve a generation several times; return the rate, each worker's part, and an antenna's steps a second."""
+def _timed(
+    farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1, cells: int = 0
+) -> tuple[dict[str, Any], float]:
+    """Solve a generation several times; return the rate, each worker's part, and cell-steps a second.
+
+    `cells` are those of an antenna whose outcome does not say: antennas in space have lattices of their own.
+    """
     walls: list[float] = []
     outcomes: list[Outcome] = []
     used = [0.0, 0.0]
@@ -294,7 +302,7 @@ def _timed(farm: DaskFarm, jobs: Sequence[Job], repeat: int, threads: int = 1) -
         "other_cores": max(everything - ours, 0.0) / sum(walls),
         "best": False,
     }
-    return found, sum(one.steps or 0 for one in outcomes) / repeat / middle
+    return found, sum((one.cells or cells) * (one.steps or 0) for one in outcomes) / repeat / middle
 
 
 def _used(farm: DaskFarm) -> list[float]:

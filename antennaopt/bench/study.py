@@ -25,7 +25,9 @@ from antennaopt.run.planning import plan_for
 from antennaopt.run.progress import GenerationReport, Progress
 from antennaopt.run.start import run
 from antennaopt.solve.device import capacity
+from antennaopt.solve.lattices import cell_count, shape_of
 from antennaopt.solve.options import PLAIN, SolveOptions
+from antennaopt.solve.solvers import evaluator_of
 from antennaopt.store.reading import load
 from fdtd.errors import ConfigError
 
@@ -58,12 +60,10 @@ _DRIVER = ("breed", "score", "store", "send and receive", "other", "wait")
 def evaluate(
     family: str, designs: list[dict[str, float]], plan: dict[str, Any], *, options: SolveOptions = PLAIN, **how: Any
 ) -> Sequence[Mapping[str, Any]]:
-    """Solve a batch as `antennaopt.solve.evaluate.evaluate` does, and note its stages in a file of this process."""
-    from antennaopt.solve.evaluate import evaluate as solve
-
+    """Solve a batch as the family's solver does, and note its stages in a file of this process."""
     spent: dict[str, float] = {}
     began = time.time()
-    outcomes = solve(family, designs, plan, options=replace(options, stages=spent), **how)
+    outcomes = evaluator_of(family)(family, designs, plan, options=replace(options, stages=spent), **how)
     ended = time.time()
     line = {
         "worker": os.getpid(),
@@ -188,9 +188,9 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
         A row: `wall_seconds` of the command up to now by part (`start`: from the start of this process to the first
         generation, `first_generation`, `search`, `certify`, `finish`: field, files and report); `driver_share` of the
         search's wall time by part; `worker_share` of the workers' time in it by stage (on a device they overlap), with
-        `idle`; `antennas`, `antennas_per_s`, `steps` an antenna (mean), `cell_steps_per_s` of a worker while it steps,
-        and next to it `kernel_cell_steps_per_s` of its scheme on that lattice, with the reference lens and everything
-        on, None where that lens does not fit it.
+        `idle`; `antennas`, `antennas_per_s`, `steps` an antenna (mean), `cell_steps_per_s` of a worker while it steps
+        (None in space, where each antenna has a lattice of its own), and next to it `kernel_cell_steps_per_s` of its
+        scheme on that lattice, with the reference lens and everything on, None where that lens does not fit it.
 
     Raises:
         ConfigError: The search was over after one generation.
@@ -227,7 +227,8 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
     }
     parts["finish"] = ended - process_began - sum(parts.values())
     searched = rows[(rows["generation"] > 0) & rows["steps"].notna() & (rows["stepping_seconds"] > 0)]
-    cells, steps = plan["nr"] * plan["nz"], searched["steps"]
+    steps = searched["steps"]
+    cells = None if plan.get("solver") == "yee" else cell_count(plan)  # in space each antenna has a lattice of its own
     workers = len(set(rows["worker"].dropna()))
     kernel = _kernel(plan, backend)
     return {
@@ -237,14 +238,14 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
         "workers": workers,
         "population": experiment.evolution.population,
         "generations": len(marks.generations),
-        "shape": [plan["nr"], plan["nz"]],
+        "shape": shape_of(plan),
         "wall_seconds": parts,
         "driver_share": _shares(sampler.seconds(first, last), _DRIVER, last - first),
         "worker_share": _worker_shares(batches, first, last, workers),
         "antennas": len(searched),
         "antennas_per_s": len(searched) / (last - first),
         "steps": statistics.fmean(steps),
-        "cell_steps_per_s": float(cells * steps.sum() / searched["stepping_seconds"].sum()),
+        "cell_steps_per_s": cells and float(cells * steps.sum() / searched["stepping_seconds"].sum()),
         "kernel_cell_steps_per_s": kernel["rate"],
         "kernel_scheme": kernel["scheme"],
     }
@@ -278,7 +279,10 @@ def _worker_shares(batches: Sequence[Mapping[str, Any]], first: float, last: flo
 
 def _kernel(plan: Mapping[str, Any], backend: str) -> dict[str, Any]:
     """Return the rate of the scheme that steps the study on its lattice, or of the fastest; which it is, the device."""
-    shape = (int(plan["nr"]), int(plan["nz"]))
+    if plan.get("solver") == "yee":
+        device = capacity(dict(plan))["device"] if backend == "cuda" else processor_name()
+        return {"rate": None, "scheme": None, "device": device}
+    shape = int(plan["nr"]), int(plan["nz"])
     try:
         if backend == "cuda":
             takes = capacity(dict(plan))

@@ -150,13 +150,14 @@ def _study_table(rows: Sequence[Mapping[str, Any]]) -> str:
     driver = [["driver, in the search", ""], *([name, f"{share:.1%}"] for name, share in row["driver_share"].items())]
     workers = [["workers, in the search", ""]]
     workers += [[name, f"{share:.1%}"] for name, share in row["worker_share"].items()]
-    kernel = row["kernel_cell_steps_per_s"]
-    rate = f"{row['cell_steps_per_s'] / 1e6:.4g} M cell-steps/s of a worker while it steps"
-    if kernel is not None:
-        share = row["cell_steps_per_s"] / kernel
+    stepped, kernel, rate = row["cell_steps_per_s"], row["kernel_cell_steps_per_s"], ""
+    if stepped is not None:
+        rate = f"\n{stepped / 1e6:.4g} M cell-steps/s of a worker while it steps"
+    if stepped is not None and kernel is not None:
+        share = stepped / kernel
         rate += f", {share:.0%} of the {kernel / 1e6:.4g} M of {row['kernel_scheme']} alone on this lattice"
     return "\n\n".join([
         aligned([*parts, ["whole command", f"{whole:.2f}", ""]]), aligned(driver), aligned(workers),
-        f"{row['antennas_per_s']:.4g} antennas/s, {row['steps']:.0f} steps an antenna on {row['shape'][0]} x "
-        f"{row['shape'][1]} cells, {row['workers']} workers\n{rate}",
+        f"{row['antennas_per_s']:.4g} antennas/s, {row['steps']:.0f} steps an antenna on "
+        f"{' x '.join(map(str, row['shape']))} cells, {row['workers']} workers{rate}",
     ])  # fmt: skip

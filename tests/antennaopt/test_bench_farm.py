@@ -2,11 +2,14 @@
 
 import functools
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from antennas_in_space import loaded
 from matplotlib.legend import Legend
+from patch_files import STUDY
 
 from antennaopt.bench import null_solver
 from antennaopt.bench.farm import (
@@ -63,6 +66,13 @@ def test_real_antennas_on_two_combinations(experiment, tmp_path):
     for name, drawn in (("farm.svg", rows), ("sizes.svg", [*rows, *sizes])):
         assert "<svg" in plot_farm(tmp_path / name, drawn).read_text()
     assert "dispatch = " in _table(rows)
+
+
+def test_antennas_in_space(tmp_path):
+    """Their cells are those of each, of which the plan has the largest."""
+    (row,) = bench_farm(loaded(STUDY, tmp_path), [Combination(cpu=1)], policies=["greedy"], population=2, repeat=1)
+    assert row["statuses"] == {"ok": 2} and len(row["shape"]) == 3
+    assert 0.0 < row["million_cell_steps_per_s"] < 1e-6 * row["antennas_per_s"] * 8000 * math.prod(row["shape"])
 
 
 @pytest.mark.slow

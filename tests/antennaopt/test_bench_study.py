@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from patch_files import STUDY
 
 from antennaopt.bench import study
 
@@ -31,6 +32,17 @@ def test_the_parts_are_the_whole(call):
     assert row["driver_share"]["wait"] > 0.0 and row["worker_share"]["step"] > row["worker_share"]["transform"]
     assert row["cell_steps_per_s"] > 0.0 and row["kernel_cell_steps_per_s"] > 0.0
     assert not list(Path.cwd().iterdir()), "a bench leaves nothing behind"
+
+
+def test_antennas_in_space_have_no_common_rate(call, tmp_path):
+    """Each has a lattice of its own; all else is as for bodies of revolution."""
+    (tmp_path / "patch.toml").write_text(STUDY)
+    code, out, err = call("bench", "study", "patch.toml", *changes(SMALL), "--json", "study.json")
+    assert code == 0, err
+    (row,) = json.loads((tmp_path / "study.json").read_text())
+    assert row["antennas"] >= 1 and len(row["shape"]) == 3 and row["worker_share"]["step"] > 0.0
+    assert row["cell_steps_per_s"] is None and row["kernel_cell_steps_per_s"] is None
+    assert f"{' x '.join(map(str, row['shape']))} cells, 1 workers" in out
 
 
 @pytest.mark.slow
