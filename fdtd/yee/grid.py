@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -105,20 +106,31 @@ class Grid:
         """How many parts like that of the lattice the whole antenna has: two for each symmetry plane."""
         return 2 ** len((*self.magnetic, *self.mirrors))
 
-    @property
+    @cached_property
     def dt(self) -> float:
         """Time step, s."""
-        inverse = math.sqrt(sum(float(np.diff(planes).min()) ** -2 for planes in self.planes))
+        inverse = math.sqrt(sum(float(spacing.min()) ** -2 for spacing, _ in self._distances))
         return self.courant_number / (speed_of_light * inverse)
 
     def spacing(self, axis: int) -> np.ndarray:
         """Distances between planes along an axis, m, (cells,)."""
-        return np.diff(self.planes[axis])
+        return self._distances[axis][0]
 
     def dual(self, axis: int) -> np.ndarray:
         """Distances between the cells' centres around each plane, m, (cells + 1,); half a cell at both ends."""
-        half = self.spacing(axis) / 2
-        return np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half])
+        return self._distances[axis][1]
+
+    @cached_property
+    def _distances(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Spacing and dual of each axis; nobody may write to them."""
+        found = []
+        for planes in self.planes:
+            spacing = np.diff(planes)
+            dual = np.concatenate([spacing / 2, [0.0]]) + np.concatenate([[0.0], spacing / 2])
+            for one in (spacing, dual):
+                one.flags.writeable = False
+            found.append((spacing, dual))
+        return found
 
     def inside(self, component: str) -> np.ndarray:
         """Return where a component is stepped, bool of `shape`: not in padding, nor tangential E in electric walls."""

@@ -233,14 +233,15 @@ def _segments(planes: np.ndarray, intervals: list[tuple[float, float]]) -> np.nd
 
 
 def _shares(planes: np.ndarray, cuts: np.ndarray, *, half: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct shares of segments in cells, (distinct, segments), and which are each cell's, (cells,).
+    """Return the shares of segments in cells, (different, segments), and which are each cell's, (cells,).
 
-    Cells are the primal ones (`half`) or the dual ones, halved at the ends.
+    Cells are the primal ones (`half`) or the dual ones, halved at the ends. Neighbours with equal shares have one row.
     """
     bounds = planes if half else np.concatenate([planes[:1], (planes[1:] + planes[:-1]) / 2, planes[-1:]])
     low, high = np.maximum(bounds[:-1, None], cuts[:-1]), np.minimum(bounds[1:, None], cuts[1:])
-    distinct, which = np.unique(np.maximum(high - low, 0.0) / np.diff(bounds)[:, None], axis=0, return_inverse=True)
-    return distinct, which.reshape(-1)
+    shares = np.maximum(high - low, 0.0) / np.diff(bounds)[:, None]
+    changes = np.concatenate([[True], (shares[1:] != shares[:-1]).any(axis=1)])
+    return shares[changes], np.cumsum(changes) - 1
 
 
 def _mixed(values: np.ndarray, shares: np.ndarray, axis: int) -> np.ndarray:
