@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -31,6 +33,9 @@ STEP_DEG = 2.0
 """Of the cuts, which run from -180 to 180 degrees."""
 SPHERE_STEP_DEG = 1.0
 """In theta of the far field on the whole sphere."""
+
+_PREPARING = threading.Lock()
+"""Of a device's batches one is laid out and rasterised at a time: the first is stepped before others are ready."""
 
 
 def evaluate(
@@ -67,21 +72,24 @@ def evaluate(
     given, known = YeePlan.from_dict(plan).within(options.max_steps), kind(family).of(designs[0])
     refusals = known.refusal(stack(designs))
     recognised = None if fields or options.known is None else _Known(options.known, family, plan, backend)
-    asked = _Asked(backend=backend, sweep=fields, options=options, known=recognised)
     outcomes: list[Outcome | None] = []
     waiting: list[_Waiting] = []
-    for place, (design, refusal) in enumerate(zip(designs, refusals, strict=True)):
-        start = time.perf_counter()
-        found = _refused(refusal, given) if refusal else _ready(known, design, given, asked)
-        seconds = time.perf_counter() - start
-        if isinstance(found, Outcome):
-            outcomes.append(found.changed(seconds=seconds))
-            continue
-        outcomes.append(None)
-        waiting.append(replace(found, place=place, seconds=seconds))
-        if backend != "cuda":  # a CPU holds one antenna at a time
-            _solve(waiting, given, asked, outcomes)
-    _solve(waiting, given, asked, outcomes)
+    with ExitStack() as preparing:
+        if backend == "cuda":
+            preparing.enter_context(_PREPARING)
+        asked = _Asked(backend=backend, sweep=fields, options=options, known=recognised, prepared=preparing.close)
+        for place, (design, refusal) in enumerate(zip(designs, refusals, strict=True)):
+            start = time.perf_counter()
+            found = _refused(refusal, given) if refusal else _ready(known, design, given, asked)
+            seconds = time.perf_counter() - start
+            if isinstance(found, Outcome):
+                outcomes.append(found.changed(seconds=seconds))
+                continue
+            outcomes.append(None)
+            waiting.append(replace(found, place=place, seconds=seconds))
+            if backend != "cuda":  # a CPU holds one antenna at a time
+                _solve(waiting, given, asked, outcomes)
+        _solve(waiting, given, asked, outcomes)
     return [one for one in outcomes if one is not None]
 
 
@@ -98,6 +106,7 @@ class _Asked:
     sweep: bool
     options: SolveOptions
     known: _Known | None
+    prepared: Callable[[], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +152,7 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
         max_steps=plan.max_steps,
         theta_deg=np.linspace(-180.0, 180.0, round(360.0 / STEP_DEG) + 1),
         stepper=Stepper(backend=asked.backend, precision=plan.precision, devices=asked.options.devices),
-        hooks=Hooks(progress=_look(asked.options), stages=spent),
+        hooks=Hooks(progress=_look(asked.options), stages=spent, rasterised=asked.prepared),
     )
     stepping = spent["step"] / len(waiting)
     for one, solution in zip(waiting, solutions, strict=True):

@@ -75,9 +75,11 @@ class Hooks:
     Attributes:
         progress: Called at every look at the energy, on a device of the first antenna alone.
         stages: Where to add the seconds spent in `rasterise`, `step` and `transform`.
+        rasterised: Called once all antennas are.
     """
 
     progress: Look | None = None
+    rasterised: Callable[[], None] | None = None
     stages: dict[str, float] = field(default_factory=dict)
 
 
@@ -246,15 +248,20 @@ def solve_batch(
     stepper = stepper or Stepper()
     wanted = checked_frequencies(frequencies)
     check_stop(decay_db, max_steps)
-    spent, progress = ({}, None) if hooks is None else (hooks.stages, hooks.progress)
+    hooks = hooks or Hooks()
+    spent = hooks.stages
     theta = _CUT_THETA_DEG if theta_deg is None else np.asarray(theta_deg, dtype=float)
     with _timed(spent, "rasterise"):
         angles = tuple(theta.tolist())
         ready = [_Ready.of(pair, wanted, angles, (decay_db, max_steps)) for pair in zip(scenes, grids, strict=True)]
+    if hooks.rasterised is not None:
+        hooks.rasterised()
     with _timed(spent, "step"):
         samples = gathering(stepper.backend, [one.surface for one in ready])
         problems = [one.problem for one in ready]
-        records = step_batch(stepper.backend, problems, samples.takers, stepper.precision, progress, stepper.devices)
+        records = step_batch(
+            stepper.backend, problems, samples.takers, stepper.precision, hooks.progress, stepper.devices
+        )
     with _timed(spent, "transform"):
         each = zip(ready, records, samples.takers, strict=True)
         voltages = [one.voltage(left, taker, stepper) for one, left, taker in each]
