@@ -33,7 +33,7 @@ def cache_folder() -> Path:
     inherited = os.environ.get(TEMPORARY)
     if inherited:
         return Path(inherited)
-    folder = _temporary()
+    folder = temporary_folder()
     os.environ[TEMPORARY] = str(folder)
     for variable, name in LIBRARIES.items():
         os.environ.setdefault(variable, str(folder / name))
@@ -96,7 +96,7 @@ def _is_writable(folder: Path) -> bool:
     return True
 
 
-def _temporary() -> Path:
+def temporary_folder() -> Path:
     """Return this user's own temporary folder; one that others could have prepared is not used.
 
     What is cached is machine code, which a process loads and runs: the folder must belong to this user, and no other

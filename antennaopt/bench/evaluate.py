@@ -143,7 +143,8 @@ class _Timed:
     def __enter__(self) -> Self:
         self._environment = dict(os.environ)
         if self._pool is not None:
-            os.environ.update(WORKER_ENVIRONMENT)  # libraries of workers start no threads of their own
+            # Libraries of workers start no threads of their own.
+            os.environ.update({**WORKER_ENVIRONMENT, device.SHARED_BY: str(self._count)})
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -72,6 +72,14 @@ def processes_a_device(plan: Mapping[str, Any], devices: int) -> int:
     return max(1, min(_MOST_PROCESSES, usable_cores() // (2 * max(devices, 1))))
 
 
+def share_turns() -> None:
+    """Let this worker step antennas in space by turns with others of its parent process that have the same device."""
+    if int(os.environ.get(SHARED_BY, "1")) > 1:
+        from fdtd.backends import cuda
+
+        cuda.TURNS.share(os.environ.get("CUDA_VISIBLE_DEVICES", "0"), os.getppid())
+
+
 @lru_cache(maxsize=1)
 def own_backend() -> str:
     """Return what this process solves with on mixed hardware: "cuda" where it has a device."""

@@ -18,6 +18,7 @@ from antennaopt.families.spatial import Board
 from antennaopt.solve.arithmetic import arithmetic
 from antennaopt.solve.certificate import left_over
 from antennaopt.solve.cuts import pairs, sphere_angles
+from antennaopt.solve.device import share_turns
 from antennaopt.solve.options import PLAIN, SolveOptions
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.recognition import KNOWN
@@ -76,6 +77,7 @@ def evaluate(
     waiting: list[_Waiting] = []
     with ExitStack() as preparing:
         if backend == "cuda":
+            share_turns()
             preparing.enter_context(_PREPARING)
         asked = _Asked(backend=backend, sweep=fields, options=options, known=recognised, prepared=preparing.close)
         for place, (design, refusal) in enumerate(zip(designs, refusals, strict=True)):

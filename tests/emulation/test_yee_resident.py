@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 from host_device import HostDevice
 
+from fdtd.backends import cuda
 from fdtd.backends.cuda import yee
+from fdtd.backends.cuda.turns import Turns
 from fdtd.backends.cuda.yee_choice import groups, plan_resident
 from fdtd.backends.cuda.yee_packing import pack
 from fdtd.errors import Unsuitable
@@ -169,3 +172,19 @@ def test_refusals() -> None:
     driven = pack(replace(problem, source=replace(problem.source, points=points)), "float32")
     with pytest.raises(Unsuitable, match="components of E alone"):
         plan_resident([driven], "float32", HOPPER)
+
+
+def test_bits_do_not_depend_on_turns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With turns that are over at once a batch waits after each launch for its next one."""
+    monkeypatch.setitem(yee._CHUNK, "resident", 20)
+    problem = random_problem(**CASES["closed"], steps=50)
+    ((alone, _),) = emulated([problem], "float32", **SMALL, warps=2, rows=7)
+    passed, turns = [], Turns(length=0.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    turns.share("emulated", 0)
+    monkeypatch.setattr(cuda, "TURNS", turns)
+    monkeypatch.setattr(turns, "pass_on", lambda own=turns.pass_on: (passed.append(1), own()))
+    ((found, _),) = emulated([problem], "float32", **SMALL, warps=2, rows=7)
+    assert len(passed) == 3
+    for name in ("final", "sums", "energy"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))

@@ -22,6 +22,7 @@ from fdtd.backends.cuda.device import CudaDevice, Device
 from fdtd.backends.cuda.device_set import CudaSet
 from fdtd.backends.cuda.paces import measured_paces, paced
 from fdtd.backends.cuda.stepping import Batch, texts
+from fdtd.backends.cuda.turns import Turns
 from fdtd.errors import ConfigError, OutOfMemory, Unsuitable
 from fdtd.schemes.antennas import SCHEMES, Scheme
 from fdtd.schemes.machine import SHARE_OF_FREE, Limits
@@ -96,6 +97,8 @@ class _Places:
 
 PLACES = _Places()
 """Of this process's device."""
+TURNS = Turns()
+"""Of this process on its device, for antennas in space: several processes solve these."""
 
 
 @lru_cache(maxsize=1)

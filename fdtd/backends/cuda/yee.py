@@ -236,7 +236,7 @@ def run_batch(
             batch = (_with_room if spare else Batch)(where, some, precision, place, name, **tuning)
             batch.running()  # waits until everything is there
             takes = [takers[n] for n in members]
-            with cuda.PLACES.stepping(place) as seconds:
+            with cuda.TURNS.taken(), cuda.PLACES.stepping(place) as seconds:
                 _march(batch, [problems[n] for n in members], takes, look if members[0] == 0 else None, apart)
                 records = batch.records(final)  # waits for the end
             batch.take_samples(takes)
@@ -292,7 +292,7 @@ def run_split(
     with _SPLIT, cuda.PLACES.take() as place:
         batch = Split(where, packed, precision, place, starts)
         batch.running()  # waits until everything is there
-        with cuda.PLACES.stepping(place) as seconds:
+        with cuda.TURNS.taken(), cuda.PLACES.stepping(place) as seconds:
             _march(batch, [problem], [taker], look, nullcontext)
             (found,) = batch.records(final)  # waits for the end
         batch.take_samples([taker])
@@ -349,6 +349,7 @@ def _march(
         if batch.room() < 1:
             batch.take_samples(takers)
             continue
+        over = cuda.TURNS.is_over()
         with apart():
             batch.advance(min(batch.steps + batch.chunk, batch.steps + batch.room(), total))
             looks.append(batch.start_look())
@@ -358,6 +359,9 @@ def _march(
                 if not running.any():
                     break
                 batch.keep(running)
+        if over:
+            batch.running()  # waits for all that was started
+            cuda.TURNS.pass_on()
     for one in looks:  # copies must have arrived before their memory is anybody else's
         one()
     watch()
