@@ -122,7 +122,7 @@ class Grid:
 
     @cached_property
     def _distances(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Spacing and dual of each axis; nobody may write to them."""
+        """Spacing and dual of each axis, read-only."""
         found = []
         for planes in self.planes:
             spacing = np.diff(planes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ezdxf
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from antennaopt.experiment import load_file
 from antennaopt.families import FAMILIES, SPATIAL, families, kind, parameter_of, stack
 from antennaopt.families.microstrip import edge_resistance, effective_permittivity, fringe, line_width
 from antennaopt.run.planning import halved_plan, plan_for
+from antennaopt.solve import yee
 from antennaopt.solve.port import bandwidth_of, port_of
 from antennaopt.solve.solvers import evaluator_of, planner_of
 from antennaopt.solve.yee_plan import YeePlan, grid_of, scene_of
@@ -357,3 +360,21 @@ def test_the_port_of_a_line_stands_on_it_on_thick_boards(tmp_path, offset):
     (at,) = set(port_columns(scene.port, grid, fill(scene, grid)).points[:, 3].tolist())
     assert grid.x[at - 1] < board.port.x < grid.x[at]
     assert abs(grid.x[at - 1] - board.port.x) < abs(grid.x[at] - board.port.x)
+
+
+def test_a_device_s_batches_are_prepared_one_at_a_time(monkeypatch, tmp_path):
+    """Until all antennas of a batch are rasterised; others are prepared while it is stepped. Here a CPU steps it."""
+    experiment, seen = loaded(PROBE, tmp_path), []
+    design = experiment.design()
+    plan = planner_of("patch")(experiment.kind, design, design, experiment.solver.settings).within(320).to_dict()
+    solve_batch = yee.solve_batch
+
+    def on_the_cpu(*given, stepper, hooks, **options):
+        seen.append(("before", stepper.backend, yee._PREPARING.locked()))
+        watched = replace(hooks, progress=lambda *_: seen.append(("stepped", "cpu", yee._PREPARING.locked())))
+        return solve_batch(*given, stepper=replace(stepper, backend="cpu"), hooks=watched, **options)
+
+    monkeypatch.setattr(yee, "solve_batch", on_the_cpu)
+    (outcome,) = yee.evaluate("patch", [design], plan, backend="cuda")
+    assert outcome["status"] == "undecayed" and not yee._PREPARING.locked()
+    assert seen[:2] == [("before", "cuda", True), ("stepped", "cpu", False)]

@@ -24,7 +24,7 @@ class Turns:
     """Turns of this process: its batches that are stepped at the same time share one.
 
     The system gives a turn back when its process dies. A process that has waited for `patience` seconds, because
-    another holds on to its turn, goes on without turns, as one that shares with nobody does.
+    another does not end its turn, goes on without turns, as one that shares with no other does.
 
     Args:
         length: Of a turn, s; a batch ends it when its steps of the moment are done.
