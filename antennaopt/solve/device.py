@@ -27,7 +27,8 @@ SHARED_BY = "ANTENNAOPT_DEVICE_SHARED_BY"
 """Environment variable of a worker: how many processes share its device."""
 
 _FEW_PROCESSES, _PROCESSES_A_CORE = 64, 4  # workers of any machine, and of each core
-_MOST_PROCESSES = 6
+_MOST_PROCESSES, _MOST_OF_LARGE = 8, 6  # that share a device
+_LARGE_CELLS = 60_000  # of an antenna with which the device is busy, whatever the host does
 
 _LARGEST: dict[int, int] = {}
 """Most antennas that did fit, by the cells of their lattice, once a batch did not; of this process's device."""
@@ -61,15 +62,17 @@ def processes_a_device(plan: Mapping[str, Any], devices: int) -> int:
     """Return how many processes of this machine share each of its devices.
 
     A process's host lays antennas in space out, packs them and computes their figures: about 20 ms of a core for one
-    that the device steps in 2 to 12 ms. Others take one process.
+    that the device steps in 2 to 12 ms. Fewer processes have larger batches, which suit a device that is always busy.
+    Other antennas take one process.
 
     Args:
-        plan: As `SolverPlan.to_dict` or `YeePlan.to_dict` wrote it.
+        plan: As `SolverPlan.to_dict` or `YeePlan.to_dict` wrote it; without the lattice's shape antennas are small.
         devices: Of this machine that solve.
     """
     if plan.get("solver") != "yee":
         return 1
-    return max(1, min(_MOST_PROCESSES, usable_cores() // (2 * max(devices, 1))))
+    large = "shape" in plan and cell_count(plan) > _LARGE_CELLS
+    return max(1, min(_MOST_OF_LARGE if large else _MOST_PROCESSES, usable_cores() // (2 * max(devices, 1))))
 
 
 def share_turns() -> None:

@@ -138,7 +138,9 @@ def test_antennas_in_space_have_several_processes_a_device(started, monkeypatch)
 def test_how_many_processes_share_a_device(monkeypatch):
     monkeypatch.setattr(device, "usable_cores", lambda: 16)
     assert device.processes_a_device({"nr": 20, "nz": 30}, 1) == 1
-    assert [device.processes_a_device({"solver": "yee"}, count) for count in (1, 2, 4, 16)] == [6, 4, 2, 1]
+    assert [device.processes_a_device({"solver": "yee"}, count) for count in (1, 2, 4, 16)] == [8, 4, 2, 1]
+    small, large = ({"solver": "yee", "shape": shape} for shape in ([53, 30, 27], [64, 64, 32]))
+    assert [device.processes_a_device(plan, 1) for plan in (small, large)] == [8, 6]
 
 
 def test_devices_get_batches_as_they_were_cut(started, monkeypatch):
