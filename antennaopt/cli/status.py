@@ -113,7 +113,7 @@ def read_state(path: Path) -> tuple[dict[str, Any], Findings | None]:
     best = best if best in scores else first  # the file of the crowned one may be damaged
     stepping = stepping_of(folder)
     findings = findings_of(folder, best) if best is not None else None
-    volumes = hypervolumes(read_events(path))
+    volumes = hypervolumes(read_events(path, progress=False))
     state = {
         "run": str(folder.path),
         "state": state_word(folder.path),
@@ -152,7 +152,7 @@ def _locked(path: Path) -> bool:
 
 def _finished(path: Path) -> bool:
     """Return whether the last event of starting or stopping in the log is a stop."""
-    names = [event.get("event") for event in read_events(path)]
+    names = [event.get("event") for event in read_events(path, progress=False)]
     marks = [event for event in names if event in ("stopped", "resumed", "generation")]
     return bool(marks) and marks[-1] == "stopped"
 

@@ -54,7 +54,8 @@ def _missing(folder: RunFolder) -> Iterator[str]:
     was never written (disk full, a kill): a plain resume solves it.
     """
     last = max((number for number, _ in listed(folder.path / "checkpoint")), default=-1)
-    done = {event["generation"] for event in read_events(folder.path) if event.get("event") == "generation"
+    events = read_events(folder.path, progress=False)
+    done = {event["generation"] for event in events if event.get("event") == "generation"
             and type(event.get("generation")) is int and event["generation"] <= last}  # fmt: skip
     if not done or max(done) > 10**7:
         return

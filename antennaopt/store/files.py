@@ -134,10 +134,22 @@ def events_in(lines: Iterable[str | bytes]) -> list[Mapping[str, Any]]:
     return events
 
 
-def read_events(run: Path) -> list[Mapping[str, Any]]:
-    """Return the events of a run folder's log, none where there is no log; see `events_in`."""
+PROGRESS = '"event":"progress"'
+"""Part of the lines of a log that most lines of a long run are: one every five seconds."""
+
+
+def read_events(run: Path, *, progress: bool = True) -> list[Mapping[str, Any]]:
+    """Return the events of a run folder's log, none where there is no log; see `events_in`.
+
+    Args:
+        run: The run folder.
+        progress: Whether to parse the events `progress` too.
+    """
     path = log_of(run)
-    return events_in(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else []
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return events_in(lines if progress else (line for line in lines if PROGRESS not in line))
 
 
 def hypervolumes(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:

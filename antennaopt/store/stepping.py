@@ -103,7 +103,7 @@ def rate_text(cell_steps_per_s: float) -> str:
 def _generation_seconds(folder: RunFolder) -> dict[int, float]:
     """Wall time of each generation, by the run's log; one that was done again after a crash counts once."""
     found: dict[int, float] = {}
-    for event in read_events(folder.path):
+    for event in read_events(folder.path, progress=False):
         if event.get("event") == "generation":
             with suppress(ValueError, TypeError, KeyError, OverflowError):  # damaged
                 found[int(event["generation"])] = float(event["seconds"])

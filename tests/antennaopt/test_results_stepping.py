@@ -70,6 +70,19 @@ def test_what_was_not_solved_stepped_nobody(tmp_path):
     assert found.share == pytest.approx(0.5)
 
 
+def test_status_parses_no_lines_of_progress(tmp_path, monkeypatch):
+    """A day of a study has 17,000 of them, and the log is read four times."""
+    with new_run(tmp_path, resolved={"evolution": {"generations": 2}}) as folder:
+        fill(folder, 0, [("a", 1.0)], seconds=1.0)
+        for solved in range(50):
+            folder.log("progress", generation=1, solved=solved)
+        folder.log("stopped")
+    parsed = []
+    monkeypatch.setattr(json, "loads", lambda text, loads=json.loads, **how: parsed.append(text) or loads(text, **how))
+    assert read_state(folder.path)[0]["state"] == "finished"
+    assert not [text for text in parsed if "progress" in str(text)]
+
+
 def test_rows_that_do_not_say_are_no_error(tmp_path):
     """Rows of an older run without columns for stepping, and a run without rows."""
     with new_run(tmp_path) as folder:
