@@ -27,7 +27,8 @@ from antennaopt.run.levels import at_levels
 from antennaopt.run.live import best_event
 from antennaopt.run.planning import figuring, halved_plan, search_of
 from antennaopt.run.process import Noise, StopSignals
-from antennaopt.run.progress import EventPublisher, Progress, device_line
+from antennaopt.run.progress import Progress, device_line
+from antennaopt.run.publisher import EventPublisher
 from antennaopt.run.rehearsal import rehearse_field
 from antennaopt.run.repair import repair
 from antennaopt.run.reuse import ReusingFarm

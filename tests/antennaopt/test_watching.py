@@ -16,7 +16,8 @@ from antennaopt.experiment import load_experiment
 from antennaopt.farm.dashboard import COLOURS, Figures
 from antennaopt.run.live import best_event
 from antennaopt.run.memory import Paces, generation_report
-from antennaopt.run.progress import LOG_EVERY_S, Bar, EventPublisher, GenerationReport, Progress
+from antennaopt.run.progress import LOG_EVERY_S, Bar, GenerationReport, Progress
+from antennaopt.run.publisher import EventPublisher
 from antennaopt.search.objectives import standings
 from antennaopt.solve.evaluate import evaluate
 from antennaopt.solve.outcome import Outcome
