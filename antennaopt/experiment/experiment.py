@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     Field,
     ModelWrapValidatorHandler,
     Strict,
@@ -20,7 +19,6 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
-from pydantic.fields import FieldInfo
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.antenna import AntennaTable, Solver
@@ -29,8 +27,9 @@ from antennaopt.experiment.changes import with_changes
 from antennaopt.experiment.checks import check, check_distance, find_warnings
 from antennaopt.experiment.closed_form import closed_form_of
 from antennaopt.experiment.cluster import Cluster
+from antennaopt.experiment.faults import first_fault
 from antennaopt.experiment.fidelity import FidelityOrAuto, check_fidelity, level_warnings, stop_warnings
-from antennaopt.experiment.fields import MISSING, EntryError, Range, Table, of_python, refuse_without_effect, written
+from antennaopt.experiment.fields import Range, Table, of_python, refuse_without_effect
 from antennaopt.experiment.goal_checks import check_stop
 from antennaopt.experiment.limits import Limits, widened
 from antennaopt.experiment.objective import Goal, Improved, Required
@@ -154,7 +153,7 @@ class Experiment(Table):
         try:
             return cls.model_validate(data, context={"si": si, "of_a_run": of_a_run, "folder": str(folder)})
         except ValidationError as error:
-            raise ConfigurationError(first_fault(error)) from None
+            raise ConfigurationError(first_fault(error, cls)) from None
 
     @classmethod
     def from_resolved(cls, data: Mapping[str, Any]) -> Experiment:
@@ -345,88 +344,3 @@ def _with_mutation(read: Experiment) -> Experiment:
 def _digest(data: Any) -> str:
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-LIMITS = {
-    "greater_than": (">", "gt"),
-    "greater_than_equal": (">=", "ge"),
-    "less_than": ("<", "lt"),
-    "less_than_equal": ("<=", "le"),
-}
-TYPES = {
-    "int_type": "must be a whole number, without quotes",
-    "float_type": "must be a number, without quotes",
-    "string_type": "must be text in quotes",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false, without quotes",
-    "tuple_type": "must be a list in [ ]",
-    "list_type": "must be a list in [ ]",
-    "finite_number": "must be a finite number",
-}
-LATE = {"missing": 1, "default_factory_not_called": 2}
-"""Faults that often follow from another one (a misspelt key is unknown, and the right one is missing)."""
-
-
-def first_fault(error: ValidationError, *, whole: str = "the file") -> str:
-    """Return the fault to correct first, as field, value, what is allowed, what to do.
-
-    Args:
-        error: Of a table.
-        whole: What the table is called where the fault is of no field.
-    """
-    fault: Mapping[str, Any] = min(error.errors(include_url=False), key=lambda one: LATE.get(one["type"], 0))
-    path = fault["loc"]
-    inner = fault.get("ctx", {}).get("error")
-    if isinstance(inner, EntryError):
-        return _describe((*path, *inner.path), inner.value, inner.text, whole)
-    if fault["type"] == "missing":
-        return _describe(path, MISSING, _missing(path), whole)
-    return _describe(path, fault["input"], _text(fault), whole)
-
-
-def _describe(path: tuple[str | int, ...], value: Any, text: str, whole: str) -> str:
-    """Write a fault: `path = value text`, or without the value where there is none."""
-    name = ".".join(str(key) for key in path) or whole
-    if value is MISSING or isinstance(value, BaseModel):
-        return f"{name} {text}"
-    return f"{name} = {written(value)} {text}"
-
-
-def _text(fault: Mapping[str, Any]) -> str:
-    kind, context = fault["type"], fault.get("ctx", {})
-    if kind in LIMITS:
-        sign, key = LIMITS[kind]
-        return f"must be {sign} {context[key]:g}; correct it"
-    if kind == "literal_error":
-        return f"is not one of {context['expected']}; use one of them"
-    if kind in ("too_long", "too_short"):
-        return f"has {context['actual_length']} entries; write as many as the manual says"
-    if kind == "string_pattern_mismatch":
-        return "must be 1 to 100 letters, digits, dots, hyphens or underscores, the first a letter or digit; rename it"
-    return TYPES.get(kind) or str(fault["msg"])
-
-
-def _missing(path: tuple[str | int, ...]) -> str:
-    """Say what to add, with the field's own example."""
-    example = _example(path)
-    if example is not None:
-        return f"is missing; add for example {path[-1]} = {example}"
-    return f"is missing; add a table [{'.'.join(str(key) for key in path)}]"
-
-
-def _example(path: tuple[str | int, ...]) -> str | None:
-    """Return the example of the field at a path."""
-    at: Any = Experiment
-    field: FieldInfo | None = None
-    for key in path:
-        if isinstance(key, int):
-            continue
-        if not (isinstance(at, type) and issubclass(at, BaseModel)):
-            return None
-        field = next((one for name, one in at.model_fields.items() if key in (name, one.alias)), None)
-        if field is None:
-            return None
-        at = field.annotation
-        while inside := get_args(at):  # a list's tables, or a table that may be left out
-            at = inside[0]
-    return str(field.examples[0]) if field is not None and field.examples else None

@@ -12,7 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from antennaopt.errors import ConfigurationError
 from antennaopt.experiment.changes import CELLS, of_the_old_kind
-from antennaopt.experiment.experiment import Experiment, first_fault
+from antennaopt.experiment.experiment import Experiment
+from antennaopt.experiment.faults import first_fault
 from antennaopt.experiment.fields import of_python
 from antennaopt.experiment.objective import BOUNDS, Goal, Objective
 from antennaopt.families import SPATIAL
@@ -279,7 +280,7 @@ def figure_asked(table: Mapping[str, Any], polarisation: str = LINEAR) -> Figure
     try:
         goal = _GOAL.validate_python({**table, **({} if bounded else {"at_most": 0.0})}, context={"si": False})
     except ValidationError as error:
-        raise ConfigurationError(f"figure {first_fault(error, whole=str(table.get('metric')))}") from None
+        raise ConfigurationError(f"figure {first_fault(error, Experiment, whole=str(table.get('metric')))}") from None
     return figure_of(goal.model_dump(), polarisation)
 
 
