@@ -11,6 +11,7 @@ import numpy as np
 from fdtd.yee.scene import Block, LumpedPort, Scene, Sheet
 
 _FURTHEST = 0.95  # of a cell, from an edge to the line inside the sheet, at most
+_TWICE = 2 * (1 - 1e-9)  # as long: of pixels lengths are whole numbers of pitches, up to rounding
 _GRADED = 0.1  # of the growth and the cell at an edge, what cells that grow away from it add to its reach
 
 
@@ -73,7 +74,7 @@ def edges_of(sheets: tuple[Sheet, ...], axis: int, same: float) -> list[tuple[fl
             if sum(own) > longest:
                 longest, at = sum(own), z
         if max(begins, ends) > same:
-            found.append((place, 1 if begins > 2 * ends else -1 if ends > 2 * begins else 0, at))
+            found.append((place, 1 if begins > _TWICE * ends else -1 if ends > _TWICE * begins else 0, at))
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fdtd.errors import ConfigError
 from fdtd.yee import Block, Dielectric, Grid, LumpedPort, Scene, Sheet, layout, lines, solve
-from fdtd.yee.edges import reach
+from fdtd.yee.edges import edges_of, reach
 from fdtd.yee.lines import Span, graded
 from fdtd.yee.media import fill
 from fdtd.yee.mesh import huygens_box
@@ -332,3 +332,19 @@ def test_a_gap_between_blocks_has_two_cells_with_sheets_on_them() -> None:
     grid = layout(scene, [3e9], cell=2e-3)
     assert isinstance(scene.port, LumpedPort)
     assert port_columns(scene.port, grid, fill(scene, grid)).lengths[:2] == pytest.approx([1e-3, 1e-3])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_edge_of_pixels_has_one_side_at_every_pitch(axis: int) -> None:
+    """Two pixels begin where one ends: twice the length. Rounding made some of these edges edges of no side."""
+    sides = set()
+    for pitch in np.linspace(0.1e-3, 7e-3, 400):
+        lines = -3 * pitch + pitch * np.arange(7)
+        ends, begins = (lines[2], lines[3]), (lines[3], lines[4])
+        beside = (lines[0], lines[1]), (lines[3], lines[5])  # one pitch where metal ends, two where it begins
+        sheets = tuple(
+            Sheet(x=one if axis == 0 else other, y=other if axis == 0 else one, z=0.0)
+            for one, other in zip((ends, begins), beside, strict=True)
+        )
+        sides |= {side for place, side, _ in edges_of(sheets, axis, 1e-9 * pitch) if abs(place - lines[3]) < 1e-12}
+    assert sides == {1}
