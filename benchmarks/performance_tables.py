@@ -156,8 +156,9 @@ def fast_device() -> str:
     lines += [
         [
             f"{patches[0]['antennas']:,} patches evolved, with certificates and report, the whole command",
-            " and ".join(
-                f"{row['wall_seconds']:.0f} s, stepping for {row['stepping_fraction']:.0%}" for row in patches
+            "; ".join(
+                f"kernels {row['kernels']}: {row['wall_seconds']:.0f} s, {row['search_seconds']:.0f} s of it search"
+                for row in patches
             ),
             f"`{patches[0]['command']}`",
         ],
