@@ -14,7 +14,17 @@ import numpy as np
 
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
-from fdtd.farfield.cuts import Circles, Cuts, check_half_angle, check_positive, interpolated, largest, squared, window
+from fdtd.farfield.cuts import (
+    Circles,
+    Cuts,
+    Points,
+    check_half_angle,
+    check_positive,
+    interpolated,
+    largest,
+    squared,
+    window,
+)
 
 HALF_POWER_DB = 10 * float(np.log10(2.0))
 
@@ -89,26 +99,30 @@ def edge_taper_db(
 
 
 def fall_angle(
-    values: np.ndarray, level_db: float, between: Callable[[np.ndarray, np.ndarray], np.ndarray] = interpolated
+    values: np.ndarray,
+    level_db: float,
+    between: Callable[[np.ndarray, np.ndarray], np.ndarray] = interpolated,
+    whole: Points | None = None,
 ) -> np.ndarray:
     """Angle, rad, where a beam first falls by a level below boresight; NaN where it never does.
 
-    The interval is that before the first sample below the level; inside it the angle follows from the interpolated
+    The interval is that before the first point below the level; inside it the angle follows from the interpolated
     amplitude by the secant method (Illinois).
 
     Args:
         values: Complex samples, (..., T).
         level_db: dB, positive.
         between: Interpolates rows of samples, (cuts, T), to angles, (cuts, M).
+        whole: Equally spaced points from 0 to 180 degrees, between whose samples a null may lie; when None the samples.
 
     Returns:
         (...).
     """
     if not 0.0 < level_db < np.inf:
         raise ConfigError(f"level_db = {level_db:g} dB (must be > 0: below boresight); give 3 for the half-power width")
-    samples, shape = values.shape[-1], values.shape[:-1]
-    rows = values.reshape(-1, samples)
-    power = squared(rows)
+    shape = values.shape[:-1]
+    rows = values.reshape(-1, values.shape[-1])
+    power = squared(rows) if whole is None else whole.power(rows)
     target = np.maximum(power[:, 0] * 10 ** (-level_db / 10), np.finfo(float).tiny)
     below = power < target[:, None]
     falls = below.any(axis=-1)
@@ -118,7 +132,7 @@ def fall_angle(
         there = squared(between(rows, theta[:, None])[:, 0])
         return decibels(there / target)
 
-    step = np.pi / (samples - 1)
+    step = np.pi / (power.shape[-1] - 1)
     low, high = (k - 1) * step, k * step
     place = np.arange(len(rows))
     f_low, f_high = decibels(power[place, k - 1] / target), decibels(power[place, k] / target)
@@ -149,12 +163,14 @@ def beamwidth_deg(cuts: Cuts | Circles, plane: str, level_db: float = HALF_POWER
     Of circles it is the sum of both sides.
     """
     if isinstance(cuts, Cuts):
-        return 2 * np.rad2deg(fall_angle(cuts.component(plane), level_db))
+        whole = window(cuts.samples, 0.0, np.pi)
+        return 2 * np.rad2deg(fall_angle(cuts.component(plane), level_db, whole=whole))
     return np.rad2deg(_fall_to_a_side(cuts, plane, level_db, 1) + _fall_to_a_side(cuts, plane, level_db, -1))
 
 
 def _fall_to_a_side(cuts: Circles, plane: str, level_db: float, side: int) -> np.ndarray:
-    return fall_angle(cuts.side(plane, side), level_db, lambda _, theta: cuts.at(plane, side * theta))
+    whole = cuts.within(0.0, np.pi)[0 if side > 0 else 1]
+    return fall_angle(cuts.component(plane), level_db, lambda _, theta: cuts.at(plane, side * theta), whole)
 
 
 def beam_symmetry_db(cuts: Cuts | Circles, theta: float | None = None) -> np.ndarray:

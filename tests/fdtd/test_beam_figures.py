@@ -83,6 +83,19 @@ def test_half_power_width_of_a_rippled_beam() -> None:
     assert beamwidth_deg(cuts, "e", HALF_POWER_DB + 0.5) != pytest.approx(known, abs=0.2)
 
 
+@pytest.mark.parametrize("ka", [20.0, 47.0, 58.0, 59.0, 60.0, 63.0, 65.0, 66.0, 120.0, 141.0])
+@pytest.mark.parametrize("level", [15.0, 20.0, 24.0])
+def test_a_null_between_two_samples_ends_the_beam(ka: float, level: float) -> None:
+    """Of a disc side lobes are 17.6 dB down: a beam that misses the first null is twice as wide."""
+    disc, samples = uniform_disc(ka), theta_intervals(ka) + 1
+    cuts = cuts_of(disc, disc, samples)
+    exact = exact_width(disc, level, np.arcsin(3.8317 / ka))
+    assert beamwidth_deg(cuts, "h", level) == pytest.approx(exact, abs=1e-4)
+    once = slice(0, -1)  # the last angle is the first one
+    round_ = np.concatenate([cuts.h[..., :0:-1], cuts.h], axis=-1)[..., once]
+    assert beamwidth_deg(Circles(e=round_, h=round_), "h", level) == pytest.approx(exact, abs=1e-4)
+
+
 def test_a_beam_that_never_falls_has_no_width() -> None:
     cuts = cuts_of(lambda theta: 1 + 0.2 * np.cos(theta))
     assert np.isnan(beamwidth_deg(cuts, "e", 6.0))
