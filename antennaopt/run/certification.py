@@ -78,14 +78,14 @@ def certify_best(
         plans: With the run's cell, losses measured, and with half the cell.
         backend: What solves.
         signals: Says when to stop.
-        progress: Tells people.
+        progress: Shows progress.
 
     Returns:
-        Certificates by individual, in the order of the hall. Nothing in them depends on who solved it or how long it
-        took.
+        Certificates by individual, in the order of the hall. They do not depend on the worker that solved an
+        antenna or on the time that it took.
 
     Raises:
-        Interrupted: A signal came; what is certified is kept.
+        Interrupted: After a signal; finished certificates are kept.
     """
     own, finer = plans
     about = {"cell": finer["cell"], "backend": backend}
@@ -140,7 +140,7 @@ def _certificate(one: Finalist, halved: Mapping[str, Any], about: Mapping[str, A
 
 
 def _still_holds(certificate: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
-    """Say whether solving again would come to the same: not where the farm was at fault."""
+    """Return whether solving again would give the same result; False after a fault of the farm."""
     basis, balance = certificate.get("halved") or {}, certificate.get("balance") or {}
     if balance.get("figure") is None:
         return False

@@ -240,7 +240,7 @@ class Ancestry:
 
     Attributes:
         run: Id of the old run.
-        generation: Generations that it had done.
+        generation: Generations that it had completed.
         individuals: Ids of its population, the best first.
         genomes: Their genes as those of the new run; None where a gene is new or its value outside the new range.
         differences: What differs between the two experiments, each as `seed: 3 -> 4`.
@@ -253,7 +253,7 @@ class Ancestry:
     differences: tuple[str, ...]
 
     def lines(self, population: int) -> Iterator[str]:
-        """Say for people what is taken over into a population of some size."""
+        """Return lines for the user: what a population of some size takes over."""
         taken = min(len(self.individuals), population)
         open_genes = sum(gene is None for genome in self.genomes[:taken] for gene in genome)
         yield (
@@ -295,7 +295,7 @@ def fork_of(path: Path | str, overrides: Sequence[str] = ()) -> Fork:
 
     Args:
         path: The old run's folder; another process may be writing to it.
-        overrides: Changes to anything, `a.b=v`, beside those in the folder's `experiment.toml`.
+        overrides: Changes to any entry, `a.b=v`, in addition to those in the folder's `experiment.toml`.
 
     Raises:
         ResumeRefusedError: No run folder, damaged, before its first checkpoint, or without a gene in common.

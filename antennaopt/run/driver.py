@@ -99,7 +99,7 @@ class Driver:
         """Go on until a stop; return its reason.
 
         Raises:
-            Interrupted: A signal came; everything is saved.
+            Interrupted: After a signal; everything is saved.
             TooManyFailuresError: The search has nothing to go on.
         """
         with rare_collections(), short_turns():
@@ -283,7 +283,7 @@ class Driver:
         self._under_way.land(copies, self._block)
 
     def _take(self, landed: Landed) -> None:
-        """Take in outcomes that came together: at once where that can be done."""
+        """Take in the outcomes of one reply, as a batch where possible."""
         if self._take_copies(landed):
             landed = [(name, outcome) for name, outcome in landed if self._under_way.awaits(name)]
         taken = self._whole.take(landed)
@@ -391,7 +391,7 @@ class Driver:
         self._saving.save(self.seconds)
 
     def save_part(self) -> None:
-        """Store what came back of a generation, or block, that is not complete; a resume solves the others."""
+        """Store the outcomes so far of an incomplete generation or block; a resumed run solves the others."""
         self._save()
         self._saving.save_part(self._block, self._under_way.partial)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from antennaopt.experiment import Experiment
 
 CALIBRATION_STEPS = (200, 1200)
-"""Two lengths, so that what an antenna costs beside stepping does not count as stepping."""
+"""Two lengths, to separate the time of stepping from the other time of an antenna."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class DryRun:
     designs: Sequence[str] = ()
 
     def lines(self) -> list[str]:
-        """Return the estimate as lines for people."""
+        """Return the estimate as lines of text."""
         plan = self.plan
         return [
             f"{grid_lines(plan)[0]}, absorbing layers included",
@@ -101,7 +101,7 @@ class DryRun:
 
 
 def grid_lines(plan: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a plan's grid and memory as lines for people."""
+    """Return a plan's grid and memory as lines of text."""
     axes = "r x z" if len(shape_of(plan)) == 2 else "x, y, z"
     return (
         f"grid         {lattice_text(plan).replace('cells', f'cells ({axes})')}",
@@ -121,7 +121,7 @@ def estimate(
     Args:
         experiment: From `load_experiment`.
         backend: What solves.
-        workers: Antennas solved at a time; None asks the experiment and then counts this machine's cores.
+        workers: Antennas solved at a time; when None as the experiment has it, else one per core of this machine.
         evaluate: Solves a batch; tests put a cheap one here.
 
     Raises:
@@ -171,7 +171,7 @@ def estimate(
 
 @dataclass(frozen=True, kw_only=True)
 class _Timed:
-    """Workers of one backend: how many, and seconds a step and beside stepping of one antenna on one of them."""
+    """Workers of one backend: their number, and the seconds of one antenna per step and apart from stepping."""
 
     backend: str
     workers: int
@@ -198,7 +198,7 @@ def _calibrate(
     plan: Mapping[str, Any],
     backend: str,
 ) -> tuple[float, float]:
-    """Return seconds a step and seconds beside stepping of one of a batch; the first call compiles the kernels."""
+    """Return the seconds of one antenna of a batch, per step and apart from stepping; the first call compiles."""
     timed = []
     for limit in (CALIBRATION_STEPS[0], *CALIBRATION_STEPS):
         outcome = solve(family, designs, plan, backend=backend, options=SolveOptions(max_steps=limit))[0]

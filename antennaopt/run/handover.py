@@ -45,7 +45,7 @@ def copies_of(evaluations: Sequence[Evaluation]) -> dict[str, str]:
 
 
 def generation_message(generation: int, evaluations: Sequence[Evaluation]) -> Message:
-    """Return a generation as a message; cuts are handed on as the arrays in which they came.
+    """Return a generation as a message; cuts stay the arrays in which they arrived.
 
     Raises:
         Unfit: It holds what MessagePack has no form for.
@@ -137,7 +137,7 @@ def outcomes_of_parts(parts: Sequence[Part], buffers: Sequence[Any]) -> list[Out
     """Return the outcomes of `parts_of`, in their order.
 
     Args:
-        parts: As they came in the message.
+        parts: Of the message, as received.
         buffers: All arrays of the message, as bytes.
     """
     outcomes: list[Any] = [None] * sum(len(at) for at, *_ in parts)

@@ -27,7 +27,7 @@ def incidents(folder: RunFolder, progress: Progress) -> Callable[..., None]:
 
 
 def notable(event: str, details: dict[str, Any]) -> str | None:
-    """Return a line for people, None for an event that needs no attention."""
+    """Return a line of text, None for an event that needs no attention."""
     names = ", ".join(details.get("individuals", ()))
     if event == "late_duplicate" and details.get("equal") is False:
         return (

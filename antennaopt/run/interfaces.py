@@ -28,12 +28,12 @@ Recalled = dict[str, tuple[tuple[float, ...], Outcome]]
 """Genome and outcome (without patterns) by individual."""
 
 NOT_KEPT = (*PATTERN, "rings", "cells", "batch_seconds")
-"""What the driver forgets of an outcome: what its row does not hold, so that a resumed run knows just as much."""
+"""Entries that the driver drops from an outcome: its row lacks them too, so that a resumed run has the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A candidate with all that came of it: one row.
+    """A candidate with its outcome and fitness: one row.
 
     Attributes:
         candidate: Which.
@@ -111,7 +111,7 @@ class Evaluation:
         values: Sequence[dict[str, float]],
         outcomes: Sequence[Outcome],
     ) -> list[Evaluation]:
-        """Return `of` of candidates of one generation that came together and are no copies."""
+        """Return `of` for several candidates of one generation, none of them a copy."""
         missed = all_shortfalls(outcomes, objectives)
         fitness = search.all_fitness_of([one.status for one in outcomes], missed)
         violation = list(map(search.violation_of, missed)) if search.has_constraints else [None] * len(missed)
@@ -145,7 +145,7 @@ class Evaluation:
 
     @property
     def result(self) -> Result:
-        """What a search is told of it."""
+        """The result that the search gets."""
         found = {
             "individual": self.candidate.individual,
             "shortfalls": self.shortfalls,
@@ -202,7 +202,7 @@ class Store:
         """Add a line to the run's log."""
 
     def flush(self) -> None:
-        """Wait until all that was handed in is stored."""
+        """Wait until all submitted data are stored."""
 
 
 def _as_it_is(outcome: Outcome, _: Mapping[str, float]) -> Outcome:
@@ -218,8 +218,8 @@ class Interfaces:
         design: Turns gene values into a full design, SI.
         figured: Adds the figures that objectives ask for to the outcome of gene values.
         farm: Solves antennas.
-        store: Keeps what came out.
-        progress: Tells people.
+        store: Stores rows and checkpoints.
+        progress: Shows progress.
         signals: Says when to stop.
         batch_size: Antennas a batch, or `auto` to choose by the number of workers.
         clock: Seconds, for progress and `stop.wall_time`.

@@ -111,14 +111,14 @@ class Choice:
     measured: dict[str, Any] | None = None
 
     def entries(self) -> dict[str, Any]:
-        """Return what the manifest says of it."""
+        """Return its entries of the manifest."""
         if not self.plans and self.measured is None:
             return {}
         about: dict[str, Any] = {"plans": self.plans, "plans_sha256": digest(canonical(self.plans))}
         return {"fidelity": about if self.measured is None else {**about, "measured": self.measured}}
 
     def lines(self) -> list[str]:
-        """Return for people why these levels were chosen."""
+        """Return lines of text: why these levels were chosen."""
         if self.measured is None:
             return []
         if not self.measured["antennas"]:

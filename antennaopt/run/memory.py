@@ -73,7 +73,7 @@ class KnownDesigns:
         self._rest = np.empty(0, dtype=REST)
 
     def add(self, digest: Digest, individual: str) -> None:
-        """Note an individual with a design; where one had it before, that one stays."""
+        """Note an individual with a design, unless an earlier one has it."""
         self.add_all([(digest, individual)])
 
     def add_all(self, named: Iterable[tuple[Digest, str]]) -> None:
@@ -126,7 +126,7 @@ def by_slot(evaluations: Iterable[Evaluation]) -> list[Evaluation]:
 
 
 class StepCounts:
-    """How many time steps antennas took until they had settled, and a guess of how many others will take."""
+    """Time steps until solved antennas had settled, and estimates for others."""
 
     def __init__(self) -> None:
         self._known: list[tuple[tuple[float, ...], int]] = []
@@ -248,7 +248,7 @@ class Memory:
         self.designs.add_all((digest, name) for digest, name, status in noted if status in REPEATABLE)
 
     def read_again(self, block: Iterable[Scored] = ()) -> None:
-        """Read in the store which designs are known, and find there what a restored search goes on from.
+        """Read the known designs from the store, and check the individuals of a restored search against it.
 
         Args:
             block: What is not there yet, in a block under way.
@@ -335,7 +335,7 @@ def generation_report(
 
 
 def refuse_failures(store: Store, number: int, evaluations: Sequence[Evaluation]) -> None:
-    """Give up when a generation says nothing about the search; its rows are stored before.
+    """End the run after a generation with too many failures; its rows are stored first.
 
     Raises:
         TooManyFailuresError: More than half are the farm's fault, or nothing of the first generation is `ok`.

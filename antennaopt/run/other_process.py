@@ -47,7 +47,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def is_fast(rows: int, seconds: float) -> bool:
-    """Return whether a process is to write this many rows, which came in so many seconds."""
+    """Return whether this many rows in so many seconds are enough for a separate process to write them."""
     return rows >= max(MANY, PER_SECOND * seconds)
 
 
@@ -81,7 +81,7 @@ class OtherProcess:
     """The driver's side of the process."""
 
     def __init__(self, module: str, *arguments: str, handles: Sequence[int] = ()) -> None:
-        """Start it; `ready` says when it has imported what writes.
+        """Start it; `ready` is set once its imports are complete.
 
         Args:
             module: That it runs.

@@ -14,7 +14,7 @@ from antennaopt.solve.outcome import Outcome
 
 
 class Overlap:
-    """Which antennas were sent ahead, by their design, and what came of them.
+    """Antennas sent ahead, by design, with their outcomes.
 
     Of several individuals with one design the first by slot is solved. So an outcome may be another individual's than
     the one whose antenna was sent; the next generation claims outcomes by design.
@@ -81,7 +81,7 @@ class Overlap:
         return key is not None
 
     def claimed(self) -> Sequence[tuple[str, Outcome]]:
-        """Return the individuals whose antennas had landed before they were claimed, once, with the outcomes."""
+        """Return the individuals whose antennas were solved before they were claimed, once, with the outcomes."""
         found, self._claimed = self._claimed, []
         return found
 

@@ -53,7 +53,7 @@ def standard_evaluate(family: str) -> Evaluate:
 def halved_plan(experiment: Experiment, plan: Mapping[str, Any]) -> dict[str, Any]:
     """Plan the same antennas with exactly half the cell of a plan, full tensors at surfaces and the full pulse.
 
-    Steps that were asked for are doubled.
+    Given steps are doubled.
 
     Args:
         experiment: Whose plan it is.

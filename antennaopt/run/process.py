@@ -39,7 +39,7 @@ class StopSignals:
     the main thread, where Python allows no handlers, the flag can still be set with `request`.
 
     Attributes:
-        exit_code: 129, 130 or 143 once a signal came, else None.
+        exit_code: 129, 130 or 143 after a signal, else None.
         on_request: Called once when the first signal comes; must be safe in a signal handler.
         opening: There is nothing to save yet, only workers to wait for: the first signal ends that at once.
         closing: Everything is saved and what remains ends within seconds by itself: a second Ctrl-C changes nothing.
@@ -54,7 +54,7 @@ class StopSignals:
 
     @property
     def requested(self) -> bool:
-        """Whether the driver is asked to stop."""
+        """Whether the driver must stop."""
         return self.exit_code is not None
 
     def request(self, exit_code: int = 130) -> None:

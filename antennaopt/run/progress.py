@@ -25,7 +25,7 @@ class GenerationReport:
         generation: Which, from 0.
         generations: How many at most.
         best: Best fitness so far; None while nothing was `ok`.
-        individual: Who has it.
+        individual: Id of the individual with it.
         median: Median fitness of this generation's newcomers that were `ok`.
         solved: Antennas solved in this generation.
         cached: Antennas copied from duplicates in this generation.
@@ -36,7 +36,7 @@ class GenerationReport:
         seconds_left: Until the last generation at the mean pace of the last five, or None.
         seconds: Wall time of this generation.
         hypervolume: Of the front, where the search is for one.
-        level: Of the cells, for people, where there are several.
+        level: Of the cells, as text, where there are several.
         samples: Made copies solved in this generation, in a search with samples.
     """
 
@@ -83,7 +83,7 @@ class GenerationReport:
 
 
 class Progress:
-    """What the driver tells while it works; this one keeps silent.
+    """Interface for the progress of a driver; this class shows nothing.
 
     Attributes:
         folder: The run's, once there is one, which `resume` goes on with.
@@ -192,7 +192,7 @@ class Bar(Progress):
         self._bar.console.print(visible(text), markup=False)
 
     def generation_started(self, generation: int, to_solve: int) -> None:
-        """Start the bar anew."""
+        """Start the bar again."""
         self._begin(f"generation {generation + 1}", to_solve)
 
     def samples_started(self, to_solve: int) -> None:
@@ -218,7 +218,7 @@ class Bar(Progress):
         self.note(report.line())
 
     def certification_started(self, to_solve: int) -> None:
-        """Start the bar anew."""
+        """Start the bar again."""
         self._begin("certificates", to_solve)
 
     def certified(self, individual: str, *, trusted: bool) -> None:
@@ -252,7 +252,7 @@ def for_terminal(*, quiet: bool = False) -> Progress:
 
 
 def device_line(device: Mapping[str, Any]) -> str:
-    """Say what solves, from what a farm knows of its devices."""
+    """Return a line about the devices of a farm."""
     shared = device.get("shared_by", 1)
     return (
         f"device {device['count']} x {device['device']}{f', {shared} processes each' if shared > 1 else ''}; scheme "
@@ -261,5 +261,5 @@ def device_line(device: Mapping[str, Any]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a fitness for people."""
+    """Write a fitness as text."""
     return "none" if value is None else f"{value:.4g}"

@@ -16,7 +16,7 @@ SHOW_EVERY_S = 1.0
 
 
 class EventPublisher(Progress):
-    """Passes on what the driver tells of its progress, and makes events of it now and then."""
+    """Passes progress on to a display, and makes events for log and dashboard at intervals."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class EventPublisher(Progress):
         Args:
             progress: Shows events to the user.
             log: Adds an event to the run's log.
-            show: Shows an event to those who watch the farm.
+            show: Shows an event on the dashboard.
             about: Makes the event of a new best antenna.
             clock: Seconds.
         """
@@ -48,7 +48,7 @@ class EventPublisher(Progress):
         self._publish({"event": "begins"})
 
     def note(self, text: str) -> None:
-        """Pass it on."""
+        """Pass the line on."""
         self._inner.note(text)
 
     def generation_started(self, generation: int, to_solve: int) -> None:
@@ -88,13 +88,13 @@ class EventPublisher(Progress):
             self._tell(log=now - self._logged >= LOG_EVERY_S)
 
     def generation_done(self, report: GenerationReport) -> None:
-        """Close the generation for all who watch."""
+        """Close the generation on display and dashboard."""
         self._inner.generation_done(report)
         self._tell(log=True)
         self._publish({"event": "generation", **asdict(report)})
 
     def best_found(self, individual: str, values: Mapping[str, float], outcome: Outcome) -> None:
-        """Show it to those who watch; of several within `SHOW_EVERY_S` the first and the last."""
+        """Show it on the dashboard; of several within `SHOW_EVERY_S` the first and the last."""
         self._inner.best_found(individual, values, outcome)
         if self._show is not None and self._about is not None and outcome.ok:
             self._best = individual, values, outcome

@@ -55,7 +55,7 @@ def repair(
         experiment: The run's.
         farm: Solves.
         signals: Say when to stop.
-        told: Takes lines for people.
+        told: Takes lines of text.
         exact: Whether the arithmetic is that of the run, so that all must come out to the bit.
 
     Returns:
@@ -63,7 +63,7 @@ def repair(
 
     Raises:
         ResumeRefusedError: What is solved here does not lead to the rows that are whole; nothing was written.
-        Interrupted: A signal came; nothing was written.
+        Interrupted: After a signal; nothing was written.
     """
     done, begun = 0, False
     if checkpoint is not None:

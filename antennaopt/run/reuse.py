@@ -27,14 +27,14 @@ from antennaopt.store.cache import Entry, EvaluationCache
 from antennaopt.unchecked import owned
 
 WRITE_AFTER = 512
-"""Entries that wait until they are written together, with the reply that the last of them came in."""
+"""Number of entries that are written together, with the reply of the last of them."""
 
 WRITE_AFTER_S = 5.0
 
 FROM_CACHE, FROM_CELLS = "cache", "cells"
 
 AGAIN = "~again"
-"""Ending of the key of an antenna that is sent a second time, because the cache lost what it had."""
+"""Suffix of the key of an antenna that is sent a second time because its cache entry is lost."""
 
 
 class ReusingFarm(ForwardingFarm):
@@ -59,7 +59,7 @@ class ReusingFarm(ForwardingFarm):
             family: Antenna family.
             plan: What all antennas share, unless `run` is given another.
             backend: What solves.
-            told: Is told what is wrong with the cache.
+            told: Takes warnings about the cache.
             clock: Seconds.
         """
         super().__init__(farm)
@@ -207,7 +207,7 @@ class ReusingFarm(ForwardingFarm):
         return outcome.changed(**about, batch_seconds=None, figures=None)
 
     def _received(self, landed: Landed) -> Landed:
-        """Return the outcomes that a worker's reply stands for, and have those antennas solved that nothing knows."""
+        """Return the outcomes of a worker's reply, and submit the antennas whose outcome is not known."""
         if self._remember_all(landed):
             return landed
         known = {
@@ -262,7 +262,7 @@ class ReusingFarm(ForwardingFarm):
             self._write()
 
     def _made(self, individual: str, outcome: Outcome, found: Mapping[bytes, Outcome]) -> Outcome | None:
-        """Return the outcome that a worker's word stands for; None when it has to solve the antenna after all.
+        """Return the outcome for a worker's answer; None where the worker must solve the antenna.
 
         Args:
             individual: Whose.
@@ -309,7 +309,7 @@ class ReusingFarm(ForwardingFarm):
             self._told(self._cache.warnings.pop(0))
 
     def _beginnings(self, contexts: tuple[str, ...]) -> Beginnings:
-        """Return what batches of these contexts take along; the cache is asked once, and again when that is full."""
+        """Return the beginnings of known digests for batches of these contexts; they are read again when full."""
         if contexts not in self._sent or self._sent[contexts].is_full:
             each = MOST_SENT // 2 // len(contexts)
             recent = [digest for one in contexts for digest in self._cache.known(one, each)]
@@ -317,7 +317,7 @@ class ReusingFarm(ForwardingFarm):
         return self._sent[contexts]
 
     def _ask(self, plan: Mapping[str, Any]) -> list[str]:
-        """Return the contexts of the workers on a plan; they are asked once."""
+        """Return the contexts of the workers on a plan; the workers are queried once."""
         name = hashlib.sha256(repr(sorted(plan.items())).encode()).hexdigest()
         if name not in self._contexts:
             answers = self._ask_workers(arithmetic, plan, self._backend)

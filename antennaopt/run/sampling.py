@@ -150,7 +150,7 @@ class Sampling:
         """Take in outcomes that the farm gave; nothing is returned of those that are no samples under way.
 
         Args:
-            landed: By the keys that `due` gave them, as they came.
+            landed: By the keys from `due`, as received.
         """
         ours = [(key, outcome) for key, outcome in landed if key in self._under_way]
         if not ours:
@@ -242,10 +242,10 @@ class Sampling:
 
 
 def _without_cuts(outcome: Outcome, known: dict[int, Sent]) -> Outcome:
-    """Return an outcome without what the driver forgets, that still knows its batch's other numbers.
+    """Return an outcome without the entries that the driver drops, still linked to the numbers of its batch.
 
     Args:
-        outcome: As it came.
+        outcome: As received.
         known: Batches without cuts so far, by `id` of those that they were made of.
     """
     one = outcome.changed(**_FORGOTTEN)

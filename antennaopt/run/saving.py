@@ -46,7 +46,7 @@ class Saving:
             self._progress.best_found(best.candidate.individual, best.values, best.outcome)
 
     def save_part(self, block: Mapping[str, Evaluation], partial: Mapping[str, Outcome]) -> None:
-        """Store what came back of a generation, or block, that is not complete.
+        """Store the outcomes so far of an incomplete generation or block.
 
         Args:
             block: Evaluations by individual.

@@ -76,7 +76,7 @@ class Workplace:
         backend: What solves.
         plan: What all antennas share.
         coarser: The same of the levels below the finest, the coarsest first; empty with one level.
-        progress: Tells people.
+        progress: Shows progress.
         rehearses: Whether workers with devices prepare for what comes next.
     """
 
@@ -174,7 +174,7 @@ class Session:
             report: Whether to draw the field and write the report.
 
         Raises:
-            Interrupted: A signal came; everything solved so far is saved.
+            Interrupted: After a signal; everything solved so far is saved.
             TooManyFailuresError: The search has nothing to go on.
         """
         noise = Noise(self._folder.log)
@@ -225,7 +225,7 @@ class Session:
                 self._close(noise)
 
     def _close(self, noise: Noise) -> None:
-        """Write what waits for the run folder, and end what people see."""
+        """Write pending data to the run folder, and close the progress display."""
         try:
             self._store.close()
         finally:
@@ -268,7 +268,7 @@ class Session:
         )
 
     def _certify(self, summary: RunSummary) -> RunSummary:
-        """Certify the hall of fame and crown one of it, as the experiment's mode says."""
+        """Certify the best antennas and select the winner by the experiment's mode."""
         mode = self._experiment.certificate.mode
         if summary.best is None or mode == "off":
             return summary
@@ -376,7 +376,7 @@ class Session:
         return Path(write_report(self._folder.path, self._ahead and self._ahead.drawn))
 
     def _attempt(self, what: str, action: Callable[[], Path | None]) -> Path | None:
-        """Do what the run is complete without: a fault in it is told and logged, and costs nothing else."""
+        """Carry out an optional step of the run: a fault in it is reported and logged, and nothing else is lost."""
         try:
             return action()
         except Exception as error:

@@ -40,7 +40,7 @@ QUEUES = {
     "slurm": "waiting for the first job of SLURM; `squeue --me` lists the jobs",
     "kubernetes": "waiting for the first pod of Kubernetes; `kubectl get pods` lists the pods",
 }
-"""What a run says before it waits in a queue, by the kind of cluster."""
+"""Message of a run before it waits in a queue, by kind of cluster."""
 
 
 def open_farm(
@@ -114,7 +114,7 @@ class Means:
         scheduler: Address of a running Dask scheduler.
         insecure: Whether connections to other machines may be open.
         backend: What solves; when None a new run takes the CPU, and a resumed one its own.
-        progress: Tells people.
+        progress: Shows progress.
         evaluate: Solves a batch; by FDTD when None.
         farm: Opens the farm.
         report: Whether to draw the best antenna's field and write the report at the end.
@@ -167,7 +167,7 @@ class Means:
     def _open_cache(self, experiment: Experiment) -> AbstractContextManager[EvaluationCache | None]:
         """Open the evaluation cache.
 
-        Only the evaluation by FDTD knows what it solves, unless a folder was asked for.
+        Only for the evaluation by FDTD, unless a folder is given.
         """
         folder = usual_folder(self.cache) if experiment.cluster.cache or self.cache else None
         if folder is None or (self.evaluate is not None and self.cache is None):
@@ -201,13 +201,13 @@ def run(
         options: See `Means`.
 
     Returns:
-        What it came to.
+        Summary of the run.
 
     Raises:
         ConfigurationError: The experiment cannot be solved.
         ClusterError: No worker.
         StorageError: The folder cannot be written.
-        Interrupted: A signal came; `resume` goes on.
+        Interrupted: After a signal; `resume` continues.
         TooManyFailuresError: The search has nothing to go on.
     """
     means, shared = Means(**options), planned(plan or plan_for(experiment), experiment.figures)
@@ -265,12 +265,12 @@ def resume(
         options: See `Means`.
 
     Returns:
-        What it came to.
+        Summary of the run.
 
     Raises:
         ResumeRefusedError: No run folder, damaged, or what decides its numbers has changed.
         RunInUseError: Another process writes to it.
-        Interrupted: A signal came.
+        Interrupted: After a signal.
     """
     means = Means(**options)
     told = means.progress or Progress()
@@ -338,7 +338,7 @@ def sampled_columns(experiment: Experiment) -> tuple[GeneColumn, ...]:
 
 
 def _about(experiment: Experiment, place: Workplace) -> dict[str, Any]:
-    """Return what a manifest says of an experiment and of what solves it."""
+    """Return the entries of a manifest on an experiment and on its solver."""
     device, precision = place.farm.device, experiment.solver.precision
     return {
         "title": experiment.title,

@@ -147,7 +147,7 @@ class Individual:
         plan: Grid and steps that solved it: the run's, or those of its level.
         run_plan: The run's grid and steps, those of its finest level.
         settings: The solver's settings behind `plan`.
-        coarse: Where it was solved, for people, if that was not on the finest level; empty if it was.
+        coarse: Level on which it was solved, as text; empty for the finest.
         backend: What solved it.
         outcome: The row's metrics, with patterns where they are on disk.
         fitness: What was minimised.

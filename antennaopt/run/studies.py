@@ -47,7 +47,7 @@ class YieldStudy:
         seed: Of the deviations.
         tolerance: What was perturbed, as `[tolerance.of]` of a resolved file.
         samples: Made antennas.
-        account: What came of them.
+        account: Their results.
         file: Parquet file with a row an antenna; `sample` 0 is the design itself.
         plot: Drawing of the goals' spreads.
         estimate: What the search made of its own samples of the design: the share that meets all goals, and how many
@@ -136,7 +136,7 @@ def study_of(
         bench: Solves them.
 
     Raises:
-        Interrupted: A signal came.
+        Interrupted: After a signal.
     """
     tolerance, (samples, seed) = experiment.tolerance, drawing
     assert tolerance is not None  # noqa: S101 - the caller looks
@@ -174,7 +174,7 @@ def _solved(experiment: Experiment, made: Sequence[Mapping[str, float]], bench: 
     """Solve antennas on the farm; return their outcomes in order, without patterns.
 
     Raises:
-        Interrupted: A signal came.
+        Interrupted: After a signal.
     """
     solving, told = bench.farm, bench.told
     assert experiment.tolerance is not None  # noqa: S101 - `_prepared` refuses it

@@ -37,7 +37,7 @@ def antenna_toml(
     Lengths are written in millimetres with all their digits: reading the file gives back the same numbers to the bit.
 
     Args:
-        title: For people.
+        title: As the user reads it.
         family: Antenna family, with its bodies where the file draws them, and its limits of making.
         design: Every parameter, SI, by dotted name.
         solver: The resolved solver table, SI.
@@ -79,7 +79,7 @@ def _limit_lines(making: Making) -> list[str]:
 
 
 def to_json(value: Mapping[str, Any]) -> str:
-    """Write an object for people and programs; numbers that are not finite are refused."""
+    """Write an object as indented JSON; numbers that are not finite are refused."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
@@ -173,7 +173,7 @@ class Finalist:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """What a run came to.
+    """Results of a run.
 
     Attributes:
         folder: The run folder.
@@ -186,13 +186,13 @@ class RunSummary:
         counts: Individuals by status.
         reused: Antennas of this session that were not solved, by origin of the outcome.
         origins: The same of all sessions, as the rows say.
-        findings: How the best antenna stands to the goals, and what else the rows say; None when nothing was `ok`.
+        findings: Goals and the best antenna, with other findings from the rows; None when nothing was `ok`.
         wall_seconds: Of the run, earlier sessions included.
         search_seconds: Of the generations of this session.
         stepping_fraction: Share of the workers' time, over all generations, that they stepped; None where not known.
         cell_steps_per_s: Mean rate of a worker while it stepped, over the same; None where that is not known.
         solver_fraction: Share of the workers' time in this session's generations that solving took, at most 1.
-        certificates: By individual, the best by fitness first; empty when none were asked for. They crown the best.
+        certificates: By individual, the best by fitness first; empty without. The best antenna follows from them.
         certificate: One line on them, empty without.
         report: The report, or None when it was not written.
         front: What a search for a front ended with; None of another.

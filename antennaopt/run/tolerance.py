@@ -64,7 +64,7 @@ def tolerance(path: Path | str, request: Request, **options: Unpack[Options]) ->
         ConfigurationError: No run folder, no such individual, or no tolerances.
         ClusterError: No worker.
         StorageError: The folder cannot be written.
-        Interrupted: A signal came.
+        Interrupted: After a signal.
     """
     run = Path(path)
     if not 1 <= request.samples <= MOST_SAMPLES:
@@ -94,7 +94,7 @@ def tolerance(path: Path | str, request: Request, **options: Unpack[Options]) ->
 
 
 def _prepared(one: Individual, request: Request) -> tuple[Experiment, dict[str, Any], list[str]]:
-    """Return the experiment with the tolerances that count, a lattice with room for them, and notes for people.
+    """Return the experiment with the tolerances that count, a lattice with room for them, and notes for the user.
 
     The plan has no limits of making: they are rules for drawings, which a made antenna may miss by its tolerance.
 

@@ -36,7 +36,7 @@ class Landed(NamedTuple):
 
 
 class Together(NamedTuple):
-    """Individuals that were solved, and whose outcomes came together.
+    """Solved individuals whose outcomes are of one reply.
 
     Attributes:
         values: Of their genes, SI, by name.
@@ -50,7 +50,7 @@ class Together(NamedTuple):
 
 
 class UnderWay:
-    """What the driver knows of individuals between their birth and their completion.
+    """Individuals between their birth and their completion.
 
     Attributes:
         sent: Digests of those whose antenna has to be solved.
@@ -81,7 +81,7 @@ class UnderWay:
             self.partial = {}
 
     def forget_others(self) -> None:
-        """Leave out outcomes whose individuals were not asked for: with a smaller budget there are fewer."""
+        """Drop outcomes of individuals that are not under way: with a smaller budget there are fewer."""
         self.partial = {one: outcome for one, outcome in self.partial.items() if one in self._search.under_way}
 
     def values_of(self, name: str) -> dict[str, float]:
@@ -132,7 +132,7 @@ class UnderWay:
             self.landed[each.individual] = outcome, original
 
     def take_together(self, names: Sequence[str]) -> Together | None:
-        """Return individuals whose outcomes came together, and forget them; None where one was not awaited."""
+        """Return and remove the individuals of one reply; None if one was not awaited."""
         sent = self.sent
         if self.landed or not all(name in sent for name in names):
             return None

@@ -24,7 +24,7 @@ class Unmet:
         """Start before the first generation.
 
         Args:
-            memory: Of the individuals so far; asked for generations of earlier sessions.
+            memory: Of the individuals so far; also of generations of earlier sessions.
             interfaces: Of the driver.
             population: Number of slots of a generation; newcomers may be fewer, and have the last ones.
         """

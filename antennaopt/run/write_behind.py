@@ -19,7 +19,7 @@ from antennaopt.store.generations import generation_of
 from antennaopt.store.run_folder import RunFolder
 
 MOST_GENERATIONS = 2
-"""Generations that a process may have left to write, the one under way among them, when another is handed in."""
+"""Largest number of generations that wait in the process, the one under way included, when another is submitted."""
 
 
 class WriteBehind(FolderStore):
@@ -95,14 +95,14 @@ class WriteBehind(FolderStore):
         """Wait until all is written.
 
         Raises:
-            StorageError: It could not be; what came after the fault was not tried.
+            StorageError: It could not be written; later data were not tried.
         """
         waiting, self._last = self._last, []
         for write in waiting:
             self._wait(write)
 
     def close(self) -> None:
-        """Write what waits and stop thread and process; faults are not told any more."""
+        """Write pending data, then stop thread and process; faults are no longer reported."""
         waiting, self._last = self._last, []
         try:
             for write in waiting:

@@ -40,7 +40,7 @@ def final_yields(
         What `antennaopt tolerance --json` writes of each; empty in a search without samples.
 
     Raises:
-        Interrupted: A signal came.
+        Interrupted: After a signal.
     """
     tolerance = experiment.tolerance
     if tolerance is None or not tolerance.samples or not tolerance.final_samples:
