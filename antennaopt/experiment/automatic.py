@@ -18,7 +18,7 @@ _MOST_PREDICTED = 64  # antennas a generation, twice of what was measured: predi
 
 
 def is_automatic(data: Any) -> bool:
-    """Return whether a file asks for the choice."""
+    """Return whether a file leaves the choice to the program."""
     evolution = data.get("evolution") if isinstance(data, Mapping) else None
     return isinstance(evolution, Mapping) and evolution.get("algorithm") == AUTO
 

@@ -28,8 +28,8 @@ class Drawn:
     """Bodies of a file.
 
     Attributes:
-        bodies: In the file's order; one that a drawing gives several polygons stands once for each.
-        materials: Of each body, what the file says of its material: `permittivity`, `loss_tangent`.
+        bodies: In the file's order; one entry per polygon of a drawing.
+        materials: Material of each body, as the file gives it: `permittivity`, `loss_tangent`.
         profiles: Text of each file that was read, by its name.
     """
 

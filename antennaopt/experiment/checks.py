@@ -28,7 +28,7 @@ OUTSIDE_THE_BAND = 2.0
 def check(experiment: Experiment) -> None:
     """Refuse what cannot work whatever values the genes take.
 
-    Where only a part of a range is impossible nothing is said: those designs become rows `infeasible`.
+    A range of which only a part is impossible is accepted: those designs become rows `infeasible`.
 
     Raises:
         ConfigurationError: One line.

@@ -43,7 +43,7 @@ Workers = Annotated[int | Literal["auto"] | dict[str, int | str], PlainValidator
 
 
 def _matching(pattern: str, text: str) -> AfterValidator:
-    """Accept what stands in job scripts and specifications as it is: no blanks, quotes or line ends."""
+    """Accept text that needs no quoting in job scripts and specifications: no blanks, quotes or line ends."""
 
     def check(value: str) -> str:
         if not re.fullmatch(pattern, value):
@@ -70,11 +70,11 @@ Image = Annotated[str, _matching(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,299}", "the na
 class Slurm(Table):
     """A job of SLURM: one worker process with one GPU, or one process a core.
 
-    What else a site needs (modules to load, further directives) stands in dask-jobqueue's own configuration.
+    Further needs of a site (modules to load, directives) are in dask-jobqueue's own configuration.
 
     Attributes:
         partition: Which.
-        account: Who pays.
+        account: Account that is charged.
         qos: Quality of service.
         constraint: Features that nodes must have.
         reservation: Which.
@@ -194,7 +194,7 @@ class Cluster(Table):
     kubernetes: Kubernetes | None = None
 
     def destination(self, scheduler: str | None = None) -> str | None:
-        """Return what a run connects to, or who may connect to it, in one line; None where all stays on this machine.
+        """Return where the workers of a run are, and its own address, in one line; None for this machine alone.
 
         Args:
             scheduler: Address from the command line, in place of the table's kind.

@@ -77,7 +77,7 @@ class Experiment(Table):
 
     Attributes:
         name: File stem, or as the file gives it; names the folder of the results.
-        title: For people.
+        title: As the user reads it.
         seed: Same seed, same result.
         polarisation: How the antenna is excited: one feed, or two in quadrature.
         antenna: Family and parameters, ranges included.
@@ -90,7 +90,7 @@ class Experiment(Table):
         constraints: Goals that come before them; `[[constraint]]` in the file.
         secondary: What is improved among antennas that meet all goals; None where the file has no such table.
         cluster: Where antennas are solved.
-        certificate: What is asked of the evidence.
+        certificate: Whether and how the best antennas are solved again on a finer mesh.
     """
 
     name: str = Field(default="experiment", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
