@@ -228,7 +228,8 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
     parts["finish"] = ended - process_began - sum(parts.values())
     searched = rows[(rows["generation"] > 0) & rows["steps"].notna() & (rows["stepping_seconds"] > 0)]
     steps = searched["steps"]
-    cells = None if plan.get("solver") == "yee" else cell_count(plan)  # in space each antenna has a lattice of its own
+    in_space = plan.get("solver") == "yee"  # where each antenna has a lattice of its own
+    updates = cell_count(plan) * float(steps.sum())
     workers = len(set(rows["worker"].dropna()))
     kernel = _kernel(plan, backend)
     return {
@@ -245,7 +246,7 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
         "antennas": len(searched),
         "antennas_per_s": len(searched) / (last - first),
         "steps": statistics.fmean(steps),
-        "cell_steps_per_s": cells and float(cells * steps.sum() / searched["stepping_seconds"].sum()),
+        "cell_steps_per_s": None if in_space else updates / float(searched["stepping_seconds"].sum()),
         "kernel_cell_steps_per_s": kernel["rate"],
         "kernel_scheme": kernel["scheme"],
     }
