@@ -229,7 +229,7 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
     searched = rows[(rows["generation"] > 0) & rows["steps"].notna() & (rows["stepping_seconds"] > 0)]
     steps = searched["steps"]
     in_space = plan.get("solver") == "yee"  # where each antenna has a lattice of its own
-    updates = cell_count(plan) * float(steps.sum())
+    rate = cell_count(plan) * statistics.fmean(steps) / statistics.fmean(searched["stepping_seconds"])
     workers = len(set(rows["worker"].dropna()))
     kernel = _kernel(plan, backend)
     return {
@@ -246,7 +246,7 @@ def bench_study(experiment: Experiment, *, backend: str = "cpu", progress: Progr
         "antennas": len(searched),
         "antennas_per_s": len(searched) / (last - first),
         "steps": statistics.fmean(steps),
-        "cell_steps_per_s": None if in_space else updates / float(searched["stepping_seconds"].sum()),
+        "cell_steps_per_s": None if in_space else rate,
         "kernel_cell_steps_per_s": kernel["rate"],
         "kernel_scheme": kernel["scheme"],
     }
