@@ -25,14 +25,12 @@ from fdtd.farfield.cuts import (
     squared,
     window,
 )
+from fdtd.farfield.polarisation import LARGEST_DB
 
 HALF_POWER_DB = 10 * float(np.log10(2.0))
 
 TAPER_DB = 10.0
 """Co-polar level below boresight up to which a beam is looked at where no angle is given."""
-
-LARGEST_DB = 120.0
-"""Axial ratio of linear polarisation, which is infinite."""
 
 _SECANTS = 6
 _OWN_POINTS = 17
@@ -47,8 +45,11 @@ def crosspol_db(cuts: Cuts, theta: float = np.pi / 2) -> np.ndarray:
 def axial_ratio_db(cuts: Cuts, theta: float) -> np.ndarray:
     """Largest axial ratio inside theta (rad) of the antenna fed in circular polarisation, dB, (...).
 
-    20 log10 (|CO| + |XP|) / ||CO| - |XP||, the same in every plane; at most `LARGEST_DB`.
+    20 log10 (|CO| + |XP|) / ||CO| - |XP||, the same in every plane; at most `LARGEST_DB`. On the axis, theta = 0, it is
+    0 dB.
     """
+    if theta == 0.0:
+        return np.zeros(cuts.e.shape[:-1])
     at = window(cuts.samples, 0.0, theta)
     co, cross = (np.sqrt(at.power(values)) for values in (cuts.co, cuts.cross))
     sum_, difference = co + cross, np.abs(co - cross)

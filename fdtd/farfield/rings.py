@@ -8,13 +8,11 @@ d^n_m,+-1 of spherical waves are. So its values on any other circle follow, by L
 Degrees are counted about the middle of the sources, where they are fewest. Phases are turned there first, and back
 afterwards.
 
-With E along x on the axis (Ludwig's third definition), CO = E_theta cos(phi) - E_phi sin(phi) and XP = E_theta sin(phi)
-+ E_phi cos(phi).
+The wanted component CO and the other one, XP, are those of `fdtd.farfield.polarisation`.
 
 References:
-    Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116; Hansen (ed.), Spherical Near-Field Antenna Measurements, 1988,
-    app. A1 (functions of degree and order); Wang & Xiang, Math. Comp. 81 (2012) 861, theorem 3.1 (weights of Lagrange's
-    polynomial at Gauss's nodes).
+    Hansen (ed.), Spherical Near-Field Antenna Measurements, 1988, app. A1 (functions of degree and order); Wang &
+    Xiang, Math. Comp. 81 (2012) 861, theorem 3.1 (weights of Lagrange's polynomial at Gauss's nodes).
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ import numpy as np
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels, polar_weights
 from fdtd.farfield.cuts import check_window, largest, squared
+from fdtd.farfield.polarisation import LINEAR, axial_ratio_of_db, components
 
 LEAST_AROUND = 72
 """Directions on a circle, at least: a step of 5 degrees."""
@@ -44,12 +43,14 @@ class Rings:
         cross: Largest cross-polar power on each circle, (..., T).
         power: Mean of the power of both components, (..., T).
         order_one: Mean of the power of their terms cos(phi) and sin(phi), the field of a body of revolution, (..., T).
+        ratio: Of circular polarisation, largest cross- over co-polar amplitude on each circle, 1 at most, (..., T).
     """
 
     co: np.ndarray
     cross: np.ndarray
     power: np.ndarray
     order_one: np.ndarray
+    ratio: np.ndarray | None = None
 
     @property
     def samples(self) -> int:
@@ -68,7 +69,12 @@ class Rings:
 
 
 def rings_of(
-    field: np.ndarray, wavenumber: np.ndarray, *, centre: tuple[float, float, float], intervals: int = 180
+    field: np.ndarray,
+    wavenumber: np.ndarray,
+    *,
+    centre: tuple[float, float, float],
+    intervals: int = 180,
+    polarisation: str = LINEAR,
 ) -> Rings:
     """Return the circles of a far field.
 
@@ -78,6 +84,7 @@ def rings_of(
         wavenumber: rad/m, (F,).
         centre: Middle of the sources, m.
         intervals: In which to divide 0 to 180 degrees; for integrals of powers 2 L at least.
+        polarisation: One of `fdtd.farfield.polarisation.POLARISATIONS`.
     """
     if field.ndim != 4 or field.shape[-1] != 2 or field.shape[1] % 2 or field.shape[2] % 2:
         raise ConfigError(f"a field of shape {field.shape} is not on circles (must be F, L, P, 2 with even L and P)")
@@ -95,18 +102,30 @@ def rings_of(
         spectrum[:, :, here] = (matrix @ values).reshape(len(field), len(theta), len(here), 2)
     whole = np.fft.ifft(spectrum, axis=2) * finer
     phi = 2 * np.pi * np.arange(finer) / finer
-    cross = squared(whole[..., 0] * np.sin(phi) + whole[..., 1] * np.cos(phi))
-    closed = np.concatenate([cross, cross[..., :2]], axis=-1)
+    wanted, other = map(squared, components(whole[..., 0], whole[..., 1], phi, polarisation))
+    ratio = None if polarisation == LINEAR else np.sqrt(np.minimum(_peak(_share(other, wanted)), 1.0))
     if centre[0] or centre[1]:  # beside the axis phases change the orders; along it only phases
         spectrum = np.fft.fft(whole * _phases(wavenumber, (*centre[:2], 0.0), theta, finer), axis=2) / finer
     first, last = np.moveaxis(spectrum[:, :, (1, -1)], 2, 0)  # of exp(j phi) and exp(-j phi)
-    co = (first[..., 0] + last[..., 0] - 1j * (first[..., 1] - last[..., 1])) / 2
+    left, right = (first[..., 0] - 1j * first[..., 1], last[..., 0] + 1j * last[..., 1])  # sqrt(2) of their means
+    co = (left + right) / 2 if polarisation == LINEAR else {"lhcp": left, "rhcp": right}[polarisation] / np.sqrt(2)
     return Rings(
         co=co * np.exp(1j * np.asarray(wavenumber)[:, None] * centre[2] * np.cos(theta)),
-        cross=largest(closed),
+        cross=_peak(other),
         power=squared(spectrum).sum(axis=(-2, -1)),
         order_one=(squared(first) + squared(last)).sum(axis=-1),
+        ratio=ratio,
     )
+
+
+def _peak(values: np.ndarray) -> np.ndarray:
+    """Return the largest value on each circle, (..., T), of values all round, (..., T, around)."""
+    return largest(np.concatenate([values, values[..., :2]], axis=-1))
+
+
+def _share(other: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return one power over another, at most 1."""
+    return np.minimum(other / np.maximum(wanted, np.finfo(float).tiny), 1.0)
 
 
 def _phases(wavenumber: np.ndarray, place: tuple[float, float, float], theta: np.ndarray, around: int) -> np.ndarray:
@@ -138,12 +157,34 @@ def crosspol_of_rings_db(rings: Rings, theta: float) -> np.ndarray:
     Between circles by parabolas; at theta itself by one of the amplitudes, which begin as theta or its square.
     """
     check_window(0.0, theta)
-    place = theta / np.pi * (rings.samples - 1)
-    last = min(int(place + 1e-9), rings.samples - 1)
-    here = rings.cross[..., : last + 1]
+    return decibels(_largest_within(rings.cross, theta) / rings.boresight)
+
+
+def axial_ratio_of_rings_db(rings: Rings, theta: float) -> np.ndarray:
+    """Largest axial ratio in all directions within theta (rad), of the wanted sense, dB, (...).
+
+    Theta = 0 is the axis. 120 dB, that of linear polarisation, also where a direction has the other sense.
+
+    Raises:
+        ConfigError: Theta is no such angle, or the polarisation of the rings is linear.
+    """
+    if rings.ratio is None:
+        raise ConfigError('the axial ratio is of circular polarisation; write polarisation = "rhcp" or "lhcp"')
+    if theta == 0.0:
+        return axial_ratio_of_db(rings.ratio[..., 0])
+    check_window(0.0, theta)
+    return axial_ratio_of_db(np.sqrt(_largest_within(rings.ratio**2, theta)))
+
+
+def _largest_within(power: np.ndarray, theta: float) -> np.ndarray:
+    """Return the largest of values on circles (..., T) up to an angle, rad."""
+    samples = power.shape[-1]
+    place = theta / np.pi * (samples - 1)
+    last = min(int(place + 1e-9), samples - 1)
+    here = power[..., : last + 1]
     found = largest(here) if last > 1 else here.max(axis=-1)
     if place - last > 1e-9:
         middle, off = max(last, 1), place - max(last, 1)
-        before, here, after = np.sqrt(np.moveaxis(rings.cross[..., middle - 1 : middle + 2], -1, 0))
+        before, here, after = np.sqrt(np.moveaxis(power[..., middle - 1 : middle + 2], -1, 0))
         found = np.maximum(found, (here + off * (after - before) / 2 + off**2 * (after - 2 * here + before) / 2) ** 2)
-    return decibels(found / rings.boresight)
+    return found

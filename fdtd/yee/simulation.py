@@ -17,6 +17,7 @@ from fdtd.backends import YEE_BACKENDS, gathering, step_batch
 from fdtd.checks import check_stop, checked_frequencies
 from fdtd.errors import ConfigError
 from fdtd.farfield.box import HuygensBox
+from fdtd.farfield.polarisation import LINEAR
 from fdtd.farfield.rings import Rings, rings_of
 from fdtd.waveforms import GaussianPulse, Pulse
 from fdtd.yee.grid import Grid
@@ -136,10 +137,13 @@ class Solution:
         """Return E_theta and E_phi in any directions as in `far_field`, (F, directions, 2)."""
         return self._spectrum.towards(np.deg2rad(theta_deg), np.deg2rad(phi_deg))
 
-    def rings(self) -> Rings:
+    def rings(self, polarisation: str = LINEAR) -> Rings:
         """Return means and largest values over phi, from the directions that the power was integrated over.
 
         Amplitudes are such that their squares are directivity. No direction is added.
+
+        Args:
+            polarisation: The wanted one, of `fdtd.farfield.polarisation.POLARISATIONS`.
 
         Raises:
             ConfigError: The antenna stands next to an electric wall, behind which there is no field.
@@ -155,6 +159,7 @@ class Solution:
             2 * np.pi * self.frequencies / speed_of_light,
             centre=box.centre,
             intervals=180 * math.ceil(rings[0] / 90),  # powers have twice the degrees of waves
+            polarisation=polarisation,
         )
 
     @property
