@@ -193,7 +193,7 @@ def simulate(
     from antennaopt.solve.simulate import simulate as solve
 
     subject = _subject(antenna, cells_per_wavelength, cell)
-    found = [figure_asked(one, subject.experiment.polarisation) for one in figures]
+    found = [figure_asked(one, subject.experiment.of_cuts) for one in figures]
     subject = replace(subject, asked=tuple(one for one in found if one is not None))
     asked_backend = subject.backend if backend == "auto" and subject.backend else backend
     name = chosen_backend(asked_backend)

@@ -356,7 +356,7 @@ def _all(
 
 
 def _plan(experiment: Experiment) -> dict[str, Any]:
-    return {**planned(plan_for(experiment), experiment.figures), "family": experiment.family}
+    return {**planned(plan_for(experiment), experiment.figures, experiment.polarisation), "family": experiment.family}
 
 
 def stored(path: Path) -> list[Row]:

@@ -106,7 +106,7 @@ def simulate(
         subject = _of_run(source, individual, cells_per_wavelength, cell, overrides)
     else:
         subject = _of_file(source, individual, cells_per_wavelength, cell, overrides)
-    subject = replace(subject, asked=_asked(figures, subject.experiment.polarisation))
+    subject = replace(subject, asked=_asked(figures, subject.experiment.of_cuts))
     antenna = _antenna(source, subject)
     outputs.check_geometry(antenna, json_file, source)
     if not quiet:
@@ -216,6 +216,8 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     click.echo(results_table(outcome, simulated.subject.figures), err=to_stderr)
     if simulated.standings:
         click.echo("\n" + plain(aligned(goals_table(simulated.standings), left=(0, 1, 4))) + "\n", err=to_stderr)
+    if line := _sense_line(simulated):
+        click.echo(line, err=to_stderr)
     seconds = outcome.get("seconds") or 0.0
     verdict = verdict_shown(result["certificate"]["verdict"], mesh_checked=simulated.meshes is not None)
     several = f" on {simulated.devices} devices" if simulated.devices > 1 else ""
@@ -231,6 +233,19 @@ def _show(simulated: Simulated, result: Mapping[str, Any], *, to_stderr: bool) -
     elif outcome.ok:
         click.echo(ONE_MESH, err=to_stderr)
     warn(doubts(result["certificate"]))
+
+
+def _sense_line(simulated: Simulated) -> str:
+    """Return what the figures of an antenna in space of circular polarisation are of; empty of any other."""
+    from antennaopt.figures import LINEAR
+
+    experiment = simulated.subject.experiment
+    if experiment.polarisation == LINEAR or experiment.kind.spatial is None:
+        return ""
+    return (
+        f"directivities, gains and cuts are of {experiment.polarisation.upper()}; E plane is phi = 0, H plane phi = 90 "
+        "degrees"
+    )
 
 
 LINE_EVERY_S = 10.0

@@ -79,7 +79,8 @@ class Experiment(Table):
         name: File stem, or as the file gives it; names the folder of the results.
         title: As the user reads it.
         seed: Same seed, same result.
-        polarisation: How the antenna is excited: one feed, or two in quadrature.
+        polarisation: Of a body of revolution how it is excited: one feed, or two in quadrature. Of an antenna in space
+            the wanted one.
         antenna: Family and parameters, ranges included.
         limits: What a workshop cannot make; None where the file has no such table.
         solver: Frequencies, cell, steps.
@@ -188,6 +189,11 @@ class Experiment(Table):
             if isinstance(value, Range)
         )
 
+    @property
+    def of_cuts(self) -> str:
+        """Polarisation that decides the plane of a pattern that has none: cuts in space are co-polar, both of them."""
+        return self.polarisation if self.kind.spatial is None else LINEAR
+
     @cached_property
     def goals(self) -> tuple[Objective, ...]:
         """The objectives, the secondary one, then the constraints, ready to measure outcomes."""
@@ -195,7 +201,7 @@ class Experiment(Table):
             [one.model_dump() for one in tables] for tables in (self.objectives, self.constraints)
         )
         secondary = None if self.secondary is None else self.secondary.model_dump()
-        return build(objectives, self.polarisation, constraints, secondary)
+        return build(objectives, self.of_cuts, constraints, secondary)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:

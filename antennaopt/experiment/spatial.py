@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from antennaopt.experiment.fields import refuse
 from antennaopt.families.narrow import TooNarrow, edge_cell, too_narrow
+from antennaopt.families.spatial import Guide
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import SolverSettings
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from antennaopt.experiment.experiment import Experiment
     from antennaopt.families import Family
     from antennaopt.figures import Figure
+
+_UNSYMMETRIC = {
+    "patch": "give antenna.feed.across (probe) or antenna.feed.line_offset (edge), or ",
+    "pixel_patch": 'write antenna.pixels.mirror = "none", or ',
+}
+"""What takes the symmetry of a family."""
 
 OF_REVOLUTION = ("report_modes", "surfaces", "pulse", "time_step", "grid", "courant_fraction", "steps")
 """Entries of [solver] that only the solver of bodies of revolution has."""
@@ -38,11 +45,7 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
             f"limits: they are about sections of bodies of revolution, and {with_article(family)} "
             "is none; remove the table"
         )
-    if experiment.polarisation != LINEAR:
-        refuse(
-            f'polarisation = "{experiment.polarisation}" needs two feeds in quadrature, and {with_article(family)} '
-            'has one; write "linear"'
-        )
+    _check_polarisation(experiment, upper)
     for name in OF_REVOLUTION:
         given = getattr(experiment.solver, name)
         if given and given != getattr(plain, name):
@@ -53,12 +56,28 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
     for name in () if experiment.kind.spatial is None else experiment.kind.spatial.fixed:
         if lower.get(name) != upper.get(name):
             refuse(f"antenna.{name} cannot be a gene, since it decides how many others there are; write one value")
-    fault = figures_fault(experiment.kind, experiment.figures)
+    fault = figures_fault(experiment.kind, experiment.figures, experiment.polarisation)
     if fault is not None:
         refuse(fault)
     for problem in experiment.kind.faults(upper):
         if lower == upper or problem in experiment.kind.faults(lower):  # the same in words: no value mends it
             refuse(f"antenna.{problem}")
+
+
+def _check_polarisation(experiment: Experiment, design: Mapping[str, float]) -> None:
+    """Refuse circular polarisation of an antenna whose plane of symmetry makes its field linear on the axis.
+
+    Raises:
+        ConfigurationError: One line.
+    """
+    if experiment.polarisation == LINEAR or (board := experiment.kind.board(design)) is None:
+        return
+    if isinstance(board.port, Guide) or board.symmetric:
+        remedy = _UNSYMMETRIC.get(experiment.family, "")
+        refuse(
+            f'polarisation = "{experiment.polarisation}" does not go with this {experiment.family}, which is symmetric '
+            f'about the plane y = 0 and so linear on the axis; {remedy}write polarisation = "linear"'
+        )
 
 
 def check_narrow(experiment: Experiment) -> None:
@@ -93,7 +112,7 @@ def _cell_at_edges(experiment: Experiment) -> float:
     return edge_cell(experiment.kind, lower, upper, experiment.solver.settings)
 
 
-def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
+def figures_fault(family: Family, figures: Iterable[Figure], polarisation: str) -> str | None:
     """Return why a family has not one of the figures that are asked for; None where it has all.
 
     Figures of bodies of revolution are computed from two stored cuts, which stand for the whole pattern. Those of a
@@ -102,7 +121,7 @@ def figures_fault(family: Family, figures: Iterable[Figure]) -> str | None:
     if family.spatial is None:
         return None
     for one in figures:
-        fault = one.fault_in_space()
+        fault = one.fault_in_space(polarisation)
         if fault is None and one.kind.geometric and family.spatial.mouth is None:
             fault = f"is of antennas with a mouth, and {with_article(family.name)} has none; leave it out"
         if fault is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.constants import c
+from scipy.constants import c, epsilon_0
 
 from antennaopt.families.family import Designs, Family
 from antennaopt.families.microstrip import edge_resistance, effective_permittivity, fringe, line_width
@@ -39,6 +39,8 @@ from antennaopt.families.substrates import (
 from antennaopt.quantities import format_length
 
 PROBE, INSET, EDGE = 0, 1, 2
+_SETTLED = 20
+"""Steps after which the side of a square patch, which its fringe depends on, changes no more."""
 _ALL_FEEDS = ("probe", "inset", "edge")
 
 PATCH = (
@@ -48,6 +50,11 @@ PATCH = (
 KIND = replace(choice("feed.kind", "How it is fed.", *_ALL_FEEDS), example='"probe"')
 LINE_OFFSET = length_left_out(
     "feed.line_offset", "Distance of an edge feed's line from the patch's middle, towards +y.", example='"3 mm"'
+)
+ACROSS = length_left_out(
+    "feed.across",
+    "Distance of the probe from the patch's centre, towards +y, for circular polarisation.",
+    example='"3 mm"',
 )
 INSETS = (
     length("feed.inset_depth", "How far the line reaches into the patch.", example='"5 mm"'),
@@ -70,7 +77,7 @@ def _board(design: Mapping[str, float]) -> Board:
     x = design["feed.offset"] if word == PROBE else -long / 2 - reach
     port = Port(
         x=x,
-        y=design.get("feed.line_offset", 0.0),
+        y=design.get("feed.across" if word == PROBE else "feed.line_offset", 0.0),
         z=(0.0, height),
         resistance=design["feed.resistance"],
         width=0.0 if word == PROBE else design["feed.line_width"],
@@ -82,7 +89,7 @@ def _board(design: Mapping[str, float]) -> Board:
         slabs=(slab,),
         port=port,
         measures=_measures(design, word, face),
-        symmetric=LINE_OFFSET.name not in design,
+        symmetric=not {LINE_OFFSET.name, ACROSS.name} & set(design),
     )
 
 
@@ -112,7 +119,9 @@ def _measures(design: Mapping[str, float], word: int, face: Rectangle) -> tuple[
         *measures_of(design, face),
     ]
     if word == PROBE:
-        found.append(Measure(name="feed.offset", start=(0.0, 0.0), stop=(design["feed.offset"], 0.0)))
+        x, y = design["feed.offset"], design.get("feed.across", 0.0)
+        found.append(Measure(name="feed.offset", start=(0.0, 0.0), stop=(x, 0.0)))
+        found += [Measure(name="feed.across", start=(x, 0.0), stop=(x, y))] if y else []
         return tuple(found)
     found += measures_of_line(design, -long / 2)
     if design.get("feed.line_offset"):
@@ -140,6 +149,12 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
     off = probe_fault(design, "patch", "patch") if word == PROBE else line_fault(design, "patch", "patch.width")
     if off is not None:
         yield off
+    across, pin = design.get("feed.across", 0.0), design.get("feed.radius", 0.0)
+    if across and across + pin >= wide / 2:
+        yield (
+            f"feed.across = {format_length(across)} puts the probe outside the patch (with its radius it must be < "
+            f"patch.width / 2 = {format_length(wide / 2)}); lower it or widen the patch"
+        )
     if word == INSET:
         slot = design["feed.line_width"] + 2 * design["feed.inset_gap"]
         if slot >= wide:
@@ -157,9 +172,14 @@ def _faults(design: Mapping[str, float]) -> Iterator[str]:
 def closed_form(design: Mapping[str, float], frequency: float) -> dict[str, float]:
     """Return a patch by the transmission-line model, from substrate, kind of feed and its resistance.
 
+    One with a probe off both centre lines is nearly square, for circular polarisation; which side of the given design
+    is longer decides the sense.
+
     References:
         Balanis, Antenna Theory, 4th ed., section 14.2: eqs. 14-6 (width), 14-1, 14-2, 14-7 (length), 14-20a (inset).
     """
+    if ACROSS.name in design:
+        return _nearly_square(design, frequency)
     permittivity, thickness = design["substrate.permittivity"], design["substrate.thickness"]
     resistance = design.get("feed.resistance", 50.0)
     width = c / (2 * frequency) * math.sqrt(2 / (permittivity + 1))
@@ -179,6 +199,38 @@ def closed_form(design: Mapping[str, float], frequency: float) -> dict[str, floa
     }
 
 
+def _nearly_square(design: Mapping[str, float], frequency: float) -> dict[str, float]:
+    """Return a patch whose two modes, along x and y, are 45 degrees ahead and behind, with its probe on the diagonal.
+
+    Each mode has half of its resistance there, and both together the resistance of one. The sides differ by 1 / Q. The
+    mode of the longer side is behind: E turns from the shorter to the longer side's direction. So a patch with a probe
+    at x, y > 0 is right-handed where its width is larger, else left-handed.
+
+    Q = pi f eps L^2 R / thickness is that of the cavity, E = V / thickness cos(pi x / L), with the power V^2 / (2 R) of
+    the resistance R at the edge.
+
+    References:
+        Balanis, Antenna Theory, 4th ed., section 14.7: eqs. 14-79, 14-80 (sides and Q).
+    """
+    permittivity, thickness = design["substrate.permittivity"], design["substrate.thickness"]
+    side = c / (2 * frequency * math.sqrt(permittivity))
+    for _ in range(_SETTLED):
+        effective = effective_permittivity(permittivity, thickness, side)
+        side = c / (2 * frequency * math.sqrt(effective)) - 2 * fringe(effective, thickness, side)
+    edge = edge_resistance(side, side, frequency)
+    quality = math.pi * frequency * epsilon_0 * permittivity * side**2 * edge / thickness
+    longer, shorter = side * (1 + 0.5 / quality), side * (1 - 0.5 / quality)
+    depth = side / math.pi * math.acos(math.sqrt(min(design.get("feed.resistance", 50.0) / edge, 1.0)))
+    offset = max(side / 2 - depth, side / 100)
+    right = design.get("patch.width", 1.0) > design.get("patch.length", 0.0)
+    return {
+        "patch.length": shorter if right else longer,
+        "patch.width": longer if right else shorter,
+        "feed.offset": offset,
+        "feed.across": offset,
+    }
+
+
 def _variant(feed: Sequence[Parameter]) -> Family:
     return Family(
         name="patch",
@@ -191,6 +243,6 @@ def _variant(feed: Sequence[Parameter]) -> Family:
     )
 
 
-_VARIANTS = tuple(_variant(feed) for feed in ((OFFSET, RADIUS), (*INSETS, *LINE), (*LINE, LINE_OFFSET)))
+_VARIANTS = tuple(_variant(feed) for feed in ((OFFSET, ACROSS, RADIUS), (*INSETS, *LINE), (*LINE, LINE_OFFSET)))
 
 FAMILY = replace(_VARIANTS[PROBE], variants=_VARIANTS)

@@ -5,10 +5,7 @@ from stored cuts, so that another one costs no field solve (`antennaopt.solve.fi
 """
 
 from antennaopt.figures.figure import (
-    CIRCULAR,
-    LINEAR,
     OPTIONS,
-    POLARISATIONS,
     RESERVED,
     Figure,
     FigureError,
@@ -18,6 +15,7 @@ from antennaopt.figures.figure import (
 )
 from antennaopt.figures.kinds import KINDS, FigureKind, Solved, SolvedInSpace
 from antennaopt.figures.lines import LimitLine, limit_lines
+from fdtd.farfield.polarisation import CIRCULAR, LINEAR, POLARISATIONS
 
 __all__ = [
     "CIRCULAR",

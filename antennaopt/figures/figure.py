@@ -15,11 +15,8 @@ from antennaopt.metrics import METRICS, Metric
 from fdtd.errors import ConfigError
 from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import Mask
+from fdtd.farfield.polarisation import LINEAR
 from fdtd.farfield.rings import Rings
-
-LINEAR, CIRCULAR = "linear", ("rhcp", "lhcp")
-POLARISATIONS = (LINEAR, *CIRCULAR)
-"""How an antenna is excited: one feed, or two in quadrature."""
 
 OPTIONS = ("theta", "plane", "level_db", "absolute", "elevation", "height", "density")
 """Keys of an objective that say what a figure is, in addition to `metric` and `name`."""
@@ -97,17 +94,23 @@ class Figure:
         settings = self.settings
         return mask_of(settings) if "at_most" in settings or "at_least" in settings else None
 
-    def fault_in_space(self) -> str | None:
-        """Return why antennas that are solved in three dimensions have not this figure; None where they have."""
+    def fault_in_space(self, polarisation: str = LINEAR) -> str | None:
+        """Return why antennas that are solved in three dimensions have not this figure; None where they have.
+
+        Args:
+            polarisation: Of the experiment.
+        """
         if self.copied:
             return None
+        if self.kind.circular and polarisation == LINEAR:
+            return 'is of circular polarisation; write polarisation = "rhcp" or "lhcp" at the top of the file'
         if self.kind.in_space is None:
             known = ", ".join(name for name, one in KINDS.items() if one.in_space is not None)
             return f"is of bodies of revolution; of figures with options antennas in space have {known}"
         frequencies = self.settings.get("frequencies") or (1e9,)
         ones = np.ones((1, len(frequencies), 4), complex)
         level = np.abs(ones)
-        rings = Rings(co=ones, cross=level, power=level, order_one=level)
+        rings = Rings(co=ones, cross=level, power=level, order_one=level, ratio=level)
         made = SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones), rings=rings, areas=level[:, :1, 0])
         try:
             self.kind.in_space(made, self.settings)

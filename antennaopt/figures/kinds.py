@@ -16,7 +16,7 @@ from antennaopt.quantities import format_angle, format_length
 from fdtd.farfield import beams, feeds, masks
 from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import MASK_PLANES, Mask, mask_excess_db
-from fdtd.farfield.rings import Rings, crosspol_of_rings_db
+from fdtd.farfield.rings import Rings, axial_ratio_of_rings_db, crosspol_of_rings_db
 
 Options = Mapping[str, Any]
 """Options of a figure by key, SI: angles in rad, lengths in m, densities in kg/m^3."""
@@ -115,6 +115,7 @@ class FigureKind:
         geometric: It reads `Solved.sizes`, in three dimensions `SolvedInSpace.areas`.
         band: One value for all frequencies of a goal.
         rings: In three dimensions it reads `SolvedInSpace.rings`.
+        circular: In three dimensions it is of circular polarisation alone.
     """
 
     metric: Metric
@@ -127,6 +128,7 @@ class FigureKind:
     geometric: bool = False
     band: bool = False
     rings: bool = False
+    circular: bool = False
 
 
 def mask_of(options: Options) -> Mask:
@@ -241,6 +243,9 @@ _KINDS = (
     _WITHIN_ANGLE(
         metric=_DB(key="axial_ratio_db", label="axial ratio", goal=GoalKind(floor=0.0)),
         compute=lambda data, settings: beams.axial_ratio_db(data.cuts, settings["theta"]),
+        in_space=lambda data, settings: axial_ratio_of_rings_db(_rings(data), settings["theta"]),
+        rings=True,
+        circular=True,
     ),
     FigureKind(
         metric=_DB(key="pattern_db", label="level"),
@@ -363,6 +368,8 @@ def described(metric: str, options: Options, name: str) -> Metric:
     if metric == "pattern_db":
         base, label = _pattern_label(options)
     settings = {key: option_text(key, value) for key, value in options.items()}
+    if metric == "axial_ratio_db" and options.get("theta") == 0.0:
+        return replace(base, key=name, label=f"{label} on the axis")
     label += "".join(text.format(settings[key]) for key, text in kind.words if key in settings)
     return replace(base, key=name, label=label)
 

@@ -4,11 +4,12 @@ E_theta = E(theta) cos(phi) and E_phi = -H(theta) sin(phi), with exp(+jwt) and w
 from the axis's point z = 0. Their phase is over that of the feed's incident wave there. The field is along +x on the
 axis. In volts it is that of an incident wave of 1 W, peak values.
 
-An antenna that is no body of revolution has E_theta and E_phi on the whole sphere instead. Its phase is over that of
-the wave at its port, and E is along +x on the axis.
+An antenna that is no body of revolution has E_theta and E_phi on the whole sphere instead, of its one feed whatever the
+polarisation. Its phase is over that of the wave at its port. A linear one has E along +x on the axis.
 
-An antenna of circular polarisation has a second feed, along +y, 90 degrees behind for RHCP and ahead for LHCP, and each
-feed gets half of the power: RHCP has E_theta = E exp(-j phi) / sqrt(2), E_phi = -j H exp(-j phi) / sqrt(2).
+A body of revolution of circular polarisation has a second feed, along +y, 90 degrees behind for RHCP and ahead for
+LHCP, and each feed gets half of the power: RHCP has E_theta = E exp(-j phi) / sqrt(2), E_phi = -j H exp(-j phi) /
+sqrt(2).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from antennaopt.quantities import FREQUENCY, QuantityError, format_frequency, pa
 from antennaopt.report.data_files import waves_of
 from antennaopt.solve.cuts import amplitudes, sphere_angles
 from antennaopt.solve.modes import returned_at_port
+from fdtd.farfield.polarisation import components
 
 IMPEDANCE = math.sqrt(constants.mu_0 / constants.epsilon_0)
 """Of free space, ohm."""
@@ -40,8 +42,9 @@ class FarField:
         title: For people.
         frequency_hz: Hz, ascending, (F,).
         theta_deg: Angles from the axis, equally spaced from 0 to 180 degrees, (T,).
-        e_plane: Amplitude whose square is directivity, complex, (F, T).
-        h_plane: The same in the H plane.
+        e_plane: Co-polar amplitude whose square is directivity, complex, (F, T); of a body of revolution of its linear
+            feed.
+        h_plane: The same in the H plane, phi = 90 degrees.
         s11: Complex, (F,).
         returned: Part of the incident power that is not accepted, (F,): what comes back at the port in all modes of the
             feed, and what an uneven field loses in the port's resistance.
@@ -94,7 +97,8 @@ class FarField:
         if theta[0] < 0.0:
             sphere = _sphere(outcome)[:, order]
             theta = np.asarray(outcome["sphere"]["theta_deg"], dtype=float)
-            planes = [sphere[0, :, 0], -sphere[1, :, _place(90.0)]]
+            along = ((0, sphere[:, :, 0]), (np.pi / 2, sphere[:, :, _place(90.0)]))
+            planes = [components(*field, phi, polarisation)[0] for phi, field in along]
             with np.errstate(invalid="ignore"):  # nothing on the axis
                 given = np.subtract(outcome["realized_gain_dbi"], outcome["directivity_dbi"])
             accepted = 10.0 ** (given / 10.0) / np.asarray(efficiency, dtype=float)

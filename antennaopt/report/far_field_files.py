@@ -23,6 +23,7 @@ from antennaopt.report.far_field import IMPEDANCE, FarField
 from antennaopt.solve.cuts import sphere_angles
 from antennaopt.store.files import write_atomically
 from fdtd.farfield import decibels, half_power_beamwidth
+from fdtd.farfield.polarisation import components
 from fdtd.farfield.waves import spherical_waves
 
 CUT_ANGLES_DEG = (0.0, 45.0, 90.0, 135.0)
@@ -40,13 +41,16 @@ def cut_text(field: FarField) -> str:
     """
     theta = field.theta_deg
     lines = []
-    cuts = {phi: field.polar_cut(phi) for phi in CUT_ANGLES_DEG} if field.polarisation == LINEAR else {}
+    in_space = field.sphere is not None
+    cuts = {phi: field.polar_cut(phi) for phi in CUT_ANGLES_DEG} if field.polarisation == LINEAR or in_space else {}
     for place, hz in enumerate(field.frequency_hz):
         for phi in CUT_ANGLES_DEG:
             c, s = np.cos(np.radians(phi)), np.sin(np.radians(phi))
             if field.polarisation == LINEAR:
                 of_theta, of_phi = (one[place] for one in cuts[phi])
                 parts, icomp = (of_theta * c - of_phi * s, of_theta * s + of_phi * c), 3
+            elif in_space:
+                parts, icomp = components(*(one[place] for one in cuts[phi]), np.radians(phi), "rhcp"), 2
             else:  # (E_theta +- j E_phi) exp(+-j phi) / sqrt(2)
                 e, h = (np.concatenate([one[place, :0:-1], one[place]]) for one in (field.e_plane, field.h_plane))
                 way = 1.0 if field.polarisation == "rhcp" else -1.0
@@ -190,7 +194,7 @@ def msi_text(field: FarField) -> str:
     lines += [f"FRONT_TO_BACK {behind:.2f}", f"GAIN {highest:.4f} dBi", "TILT MECHANICAL"]
     lines.append(f"POLARIZATION {'VERTICAL' if linear else field.polarisation.upper()}")
     planes = "horizontal is the H plane, vertical the E plane" if linear else "both components together"
-    planes += "" if field.sphere is None else "; both components together"
+    planes += "; both components together" if linear and field.sphere is not None else ""
     lines.append(f"COMMENT antennaopt {__version__}; {planes}")
     for name, one in zip(("HORIZONTAL", "VERTICAL"), dbi, strict=True):
         whole = highest - one[:: round(per_degree)]
@@ -220,6 +224,7 @@ def netcdf_bytes(field: FarField) -> bytes:
     """Return a netCDF classic file: complex E_theta and E_phi on the sphere as real and imaginary parts, and powers."""
     phi = sphere_angles()
     of_theta, of_phi = field.sphere_volts()
+    of_feed = " of a linear feed" if field.sphere is None else ", wanted polarisation"
     sphere, planes, each = ("frequency", "phi", "theta"), ("frequency", "theta"), ("frequency",)
     variables: list[tuple[str, tuple[str, ...], np.ndarray, str, str]] = [
         ("frequency", each, field.frequency_hz, "Hz", "frequency"),
@@ -236,9 +241,9 @@ def netcdf_bytes(field: FarField) -> bytes:
             planes,
             field.e_plane,
             "1",
-            "amplitude in the E plane of a linear feed; its square is directivity",
+            f"amplitude in the E plane{of_feed}; its square is directivity",
         ),
-        ("h_plane", planes, field.h_plane, "1", "amplitude in the H plane of a linear feed"),
+        ("h_plane", planes, field.h_plane, "1", f"amplitude in the H plane{of_feed}"),
         ("s11", each, field.s11, "1", "S11 in the plane z = 0" if field.sphere is None else "S11 at the port"),
         *((name, each, values, "1", "wave over the incident TE11") for name, values in field.waves.items()),
     ):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from antennaopt.errors import ResumeRefusedError
+from antennaopt.families import SPATIAL
 from antennaopt.figures import LINEAR
 from antennaopt.quantities import frequency_span, general, gigahertz, number
 from antennaopt.search.objectives import Objective, Standing, build, standings
@@ -106,7 +107,8 @@ def goals_of(resolved: Mapping[str, Any]) -> tuple[Objective, ...]:
         ResumeRefusedError: It is damaged.
     """
     with _undamaged():
-        polarisation = str(resolved.get("polarisation", LINEAR))
+        in_space = resolved.get("antenna", {}).get("family") in SPATIAL
+        polarisation = LINEAR if in_space else str(resolved.get("polarisation", LINEAR))
         return build(
             resolved.get("objectives") or (), polarisation, resolved.get("constraints") or (), resolved.get("secondary")
         )

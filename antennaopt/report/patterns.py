@@ -68,6 +68,13 @@ def polar_names(polarisation: str) -> dict[str, str]:
     return {"co": polarisation.upper(), "cross": other[polarisation].upper()}
 
 
+def plane_names(polarisation: str, cut: Cuts) -> dict[str, str]:
+    """Return what the planes of cuts are called; an antenna in space of circular polarisation has no E or H plane."""
+    if polarisation == LINEAR or not _two_sided(cut):
+        return PLANES
+    return {key: f"{polar_names(polarisation)['co']}, φ = {angle}°" for key, angle in (("e", 0), ("h", 90))}
+
+
 def pattern_figure(
     plane: str,
     cuts: Sequence[Cuts],
@@ -87,7 +94,8 @@ def pattern_figure(
     """
     figure = new_figure(5.6, 3.8)
     names = polar_names(polarisation)
-    where = PLANES[plane] if plane != "co" or polarisation == LINEAR else f"{names['co']}, thin {names['cross']}"
+    in_planes = plane_names(polarisation, cuts[0])
+    where = in_planes[plane] if plane != "co" or polarisation == LINEAR else f"{names['co']}, thin {names['cross']}"
     axes = dress(figure.add_subplot(), x_label="angle from the axis (°)", y_label=f"{where} (dBi)")
     middle = middle_cut(cuts)
     shown = [cuts[place] for place in chosen_places(len(cuts))]

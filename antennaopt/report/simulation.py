@@ -45,6 +45,7 @@ from antennaopt.report.patterns import (
     draw_matching,
     limit_axes,
     middle_cut,
+    plane_names,
     polar_names,
 )
 from antennaopt.report.record import polar_parts
@@ -182,7 +183,7 @@ def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objec
     cuts = cuts_of(outcome)
     shown = [cuts[place] for place in chosen_places(len(cuts))]
     wanted = {plane for goal in goals for line in goal.lines for plane in line.planes}
-    names = polar_names(polarisation)
+    names, planes = polar_names(polarisation), plane_names(polarisation, cuts[0])
     limited = [part for part in names if (part in wanted or polarisation != LINEAR) and cuts[0].co_dbi]
     handles = []
     for cut, style in zip(shown, frequency_styles(len(shown)), strict=True):
@@ -191,8 +192,8 @@ def _draw_patterns(axes: Axes, outcome: Mapping[str, Any], goals: Sequence[Objec
         handles.append(Line2D([], [], color=style.colour, lw=2.0, label=gigahertz(cut.frequency_hz)))
         for part in limited:
             axes.plot(cut.theta_deg, getattr(cut, f"{part}_dbi"), color=style.colour, lw=1.1, ls=POLAR_DASHES[part])
-    handles.append(Line2D([], [], color=INK, lw=1.5, label="E plane"))
-    handles.append(Line2D([], [], color=INK, lw=1.3, ls=(0, (4, 2)), label="H plane"))
+    handles.append(Line2D([], [], color=INK, lw=1.5, label=planes["e"]))
+    handles.append(Line2D([], [], color=INK, lw=1.3, ls=(0, (4, 2)), label=planes["h"]))
     handles += [Line2D([], [], color=INK, lw=1.1, ls=POLAR_DASHES[part], label=names[part]) for part in limited]
     limit_axes(axes, [curve for cut in shown for curve in (cut.e_plane_dbi, cut.h_plane_dbi)], cuts[0])
     draw_limits(axes, goals, ("e", "h", *limited), boresight(middle_cut(cuts)))

@@ -115,7 +115,7 @@ def coarser_plans_for(
     found = coarser_settings(experiment)
     if made_up:
         return [_made_up(experiment, plan, one) for one in found]
-    return [planned(plan_for(experiment, one), experiment.figures) for one in found]
+    return [planned(plan_for(experiment, one), experiment.figures, experiment.polarisation) for one in found]
 
 
 def _made_up(experiment: Experiment, plan: Mapping[str, Any], settings: SolverSettings) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def run(
         Interrupted: After a signal; `resume` continues.
         TooManyFailuresError: The search has nothing to go on.
     """
-    means, shared = Means(**options), planned(plan or plan_for(experiment), experiment.figures)
+    means, shared = Means(**options), planned(plan or plan_for(experiment), experiment.figures, experiment.polarisation)
     told = means.progress or Progress()
     with (
         StopSignals(opening=True) as signals,

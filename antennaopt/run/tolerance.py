@@ -121,7 +121,7 @@ def _prepared(one: Individual, request: Request) -> tuple[Experiment, dict[str, 
         table = {"samples": own.samples if own else 0, "of": {each.name: each.to_dict() for each in spreads}}
         experiment = experiment.changed(tolerance=None).changed(tolerance=table)
         if experiment.tolerance is not None and (own is None or experiment.tolerance.of != own.of):
-            plan = planned(plan_for(experiment), experiment.figures)
+            plan = planned(plan_for(experiment), experiment.figures, experiment.polarisation)
             notes.append(
                 f"other tolerances than the run's: all are solved on a lattice with room for them, {lattice_text(plan)}"
             )

@@ -16,7 +16,7 @@ import numpy as np
 
 from antennaopt.families import Family, kind
 from antennaopt.families.measures import Measures, measures
-from antennaopt.figures import Figure, Solved, SolvedInSpace
+from antennaopt.figures import LINEAR, Figure, Solved, SolvedInSpace
 from antennaopt.solve.cuts import amplitudes
 from antennaopt.solve.outcome import Outcome
 from antennaopt.solve.rings import rings_from
@@ -117,19 +117,23 @@ def _sizes(each: Sequence[Measures]) -> dict[str, np.ndarray]:
     return {one.name: np.array([[getattr(size, one.name)] for size in each]) for one in fields(Measures)}
 
 
-def planned(plan: Mapping[str, Any], figures: Sequence[Figure]) -> dict[str, Any]:
+def planned(plan: Mapping[str, Any], figures: Sequence[Figure], polarisation: str = LINEAR) -> dict[str, Any]:
     """Return a plan that tells workers to compute figures too; no part of the arithmetic class or of a digest.
 
-    Where a figure of antennas in space needs means over phi (`rings`) the plan asks for these as well. That is a part
-    of both: an outcome without them is no answer then.
+    Where a figure of antennas in space needs means over phi (`rings`) the plan asks for these as well, and its outcomes
+    are of the wanted polarisation. Those are parts of both: an outcome without them is no answer then. Outcomes of
+    bodies of revolution are of a linear feed.
 
     Args:
         plan: As `SolverPlan.to_dict` wrote it, or `YeePlan.to_dict`.
         figures: Of the experiment.
+        polarisation: Of it.
     """
+    in_space = plan.get("solver") == "yee"
+    plan = {**plan, **({"polarisation": polarisation} if in_space and polarisation != LINEAR else {})}
     if not figures:
-        return dict(plan)
-    rings = plan.get("solver") == "yee" and any(one.needs_rings for one in figures)
+        return plan
+    rings = in_space and any(one.needs_rings for one in figures)
     return {**plan, "figures": [one.to_dict() for one in figures], **({"rings": True} if rings else {})}
 
 

@@ -13,13 +13,17 @@ import numpy as np
 
 from fdtd.farfield.rings import Rings
 
-_ROWS = 5  # real and imaginary part of `co`, `cross`, `power`, `order_one`
+_ROWS = 5  # real and imaginary part of `co`, `cross`, `power`, `order_one`; in circular polarisation `ratio` too
+_CIRCULAR = "circular "
+"""Beginning of a text that has `ratio`."""
 
 
 def texts_of(rings: Rings) -> list[str]:
     """Return the numbers of one antenna, (F, T), as a text a frequency: float32 in base64."""
-    rows = np.stack([np.real(rings.co), np.imag(rings.co), rings.cross, rings.power, rings.order_one], axis=1)
-    return [base64.b64encode(one.astype("<f4").tobytes()).decode() for one in rows]
+    rows = [np.real(rings.co), np.imag(rings.co), rings.cross, rings.power, rings.order_one]
+    kind = "" if rings.ratio is None else _CIRCULAR
+    rows += [] if rings.ratio is None else [rings.ratio]
+    return [kind + base64.b64encode(one.astype("<f4").tobytes()).decode() for one in np.stack(rows, axis=1)]
 
 
 def rings_from(each: Sequence[Sequence[str]]) -> Rings:
@@ -29,8 +33,9 @@ def rings_from(each: Sequence[Sequence[str]]) -> Rings:
         ValueError: They are none, or differ in length.
     """
     rows = np.stack([np.stack([_rows(text) for text in one]) for one in each])
-    real, imaginary, cross, power, order_one = map(np.ascontiguousarray, np.moveaxis(rows, 2, 0))
-    return Rings(co=real + 1j * imaginary, cross=cross, power=power, order_one=order_one)
+    real, imaginary, cross, power, order_one, *more = map(np.ascontiguousarray, np.moveaxis(rows, 2, 0))
+    ratio = more[0] if more else None
+    return Rings(co=real + 1j * imaginary, cross=cross, power=power, order_one=order_one, ratio=ratio)
 
 
 def fault_of_rings(texts: Any, frequencies: int) -> str | None:
@@ -44,13 +49,15 @@ def fault_of_rings(texts: Any, frequencies: int) -> str | None:
         return "its rings have not one text a frequency"
     try:
         sizes = {_rows(one).shape for one in texts}
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         return "its rings are no numbers"
     return "its rings differ in length" if len(sizes) > 1 else None
 
 
 def _rows(text: str) -> np.ndarray:
-    found = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(float)
-    if found.size < 3 * _ROWS or found.size % _ROWS:
+    coded = text.removeprefix(_CIRCULAR)
+    count = _ROWS + (coded != text)
+    found = np.frombuffer(base64.b64decode(coded, validate=True), "<f4").astype(float)
+    if found.size < 3 * count or found.size % count:
         raise ValueError(f"{found.size} numbers are no rings")
-    return found.reshape(_ROWS, -1)
+    return found.reshape(count, -1)

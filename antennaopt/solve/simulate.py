@@ -60,7 +60,7 @@ class Subject:
         """
         from antennaopt.experiment.spatial import figures_fault
 
-        fault = figures_fault(self.experiment.kind, self.asked) if self.asked else None
+        fault = figures_fault(self.experiment.kind, self.asked, self.experiment.polarisation) if self.asked else None
         if fault is not None:
             raise ConfigurationError(f"figure {fault}")
         found: dict[str, Figure] = {}
@@ -172,7 +172,7 @@ def simulate(
 
         check_capacity(plan, backend, devices)
         line = f"{mesh}solving {lattice_text(plan)} with {backend}" + (f" on {devices} devices" if devices > 1 else "")
-        family, figured = subject.experiment.family, planned(plan, subject.figures)
+        family, figured = subject.experiment.family, planned(plan, subject.figures, subject.experiment.polarisation)
         with shown(line, plan) as watch:
             options = SolveOptions(watch=watch, sphere=sphere, devices=devices)
             (outcome,) = evaluator_of(family)(

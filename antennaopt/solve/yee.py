@@ -164,7 +164,7 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
         if asked.options.sphere and made.s11 is not None:
             made = made.changed(sphere=_sphere(solution))
         if plan.rings and made.s11 is not None:
-            made = made.changed(rings=texts_of(solution.rings()))
+            made = made.changed(rings=texts_of(solution.rings(plan.polarisation)))
         outcomes[one.place] = made if one.identity is None else made.changed(identity=one.identity)
     seconds = (time.perf_counter() - start) / len(waiting)
     for one in waiting:
@@ -224,6 +224,7 @@ def _outcome(plan: YeePlan, solution: Solution) -> Outcome:
         through_box=np.asarray(solution.box_power, dtype=float),
         far_field=np.asarray(solution.far_field),
         theta_deg=np.asarray(solution.theta_deg, dtype=float),
+        polarisation=plan.polarisation,
     )
     return Outcome(
         **about,

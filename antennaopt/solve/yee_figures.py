@@ -1,8 +1,11 @@
 """Figures of merit of an antenna from its far field in the planes phi = 0, 45 and 90 degrees.
 
-The antenna is fed so that E is along x on its axis: the E plane is phi = 0, with E_theta, the H plane phi = 90 degrees,
-with E_phi. Theta runs from -180 to 180 degrees; a negative one is on the other side of the axis. A board is not
-symmetric about its axis, so that widths and lobes are those of both sides.
+A linear antenna is fed so that E is along x on its axis: the E plane is phi = 0, with E_theta, the H plane phi = 90
+degrees, with E_phi. A circular one has its one feed too: its cuts, directivities and gains are those of the wanted
+sense, in the same planes, and its cross-polarisation is the other sense.
+
+Theta runs from -180 to 180 degrees; a negative one is on the other side of the axis. A board is not symmetric about its
+axis, so that widths and lobes are those of both sides.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from scipy.constants import epsilon_0, mu_0
 
 from antennaopt.metrics import METRICS
 from fdtd.farfield import cut_lobe, decibels, half_power_beamwidth, largest_power, or_none
+from fdtd.farfield.polarisation import LINEAR, components
 
 IMPEDANCE = float(np.sqrt(mu_0 / epsilon_0))
 CROSS_LIMIT_DEG = 90.0
+_PHI = np.deg2rad([0.0, 45.0, 90.0])
 RIPPLE_DB = 0.1
 """Depth of a minimum of a cut that is the lattice's: the H plane of a dipole, a circle, varies by up to 0.044 dB on
 lattices of 12 cells a wavelength, by 0.019 dB on 20 and by 0.005 dB on 40."""
@@ -35,6 +40,7 @@ class SolvedBoard:
         through_box: Flux of the fields through a box around the antenna, (F,).
         far_field: Complex E_theta and E_phi, (F, 3, T, 2); |E|^2 over twice the impedance of free space is W/sr.
         theta_deg: Angles, equally spaced from -180 to 180, (T,).
+        polarisation: The wanted one, of `fdtd.farfield.polarisation.POLARISATIONS`.
     """
 
     s11: np.ndarray
@@ -44,6 +50,7 @@ class SolvedBoard:
     through_box: np.ndarray
     far_field: np.ndarray
     theta_deg: np.ndarray
+    polarisation: str = LINEAR
 
     @property
     def amplitudes(self) -> np.ndarray:
@@ -51,14 +58,20 @@ class SolvedBoard:
         return amplitudes_of(self.far_field, self.radiated)
 
     @property
+    def components(self) -> tuple[np.ndarray, np.ndarray]:
+        """Co- and cross-polar amplitude in the three planes, (F, 3, T) each."""
+        field = self.amplitudes
+        return components(field[..., 0], field[..., 1], _PHI[:, None], self.polarisation)
+
+    @property
     def e_plane(self) -> np.ndarray:
-        """Co-polar amplitude in the E plane, (F, T)."""
-        return self.amplitudes[:, 0, :, 0]
+        """Co-polar amplitude in the E plane, phi = 0, (F, T)."""
+        return self.amplitudes[:, 0, :, 0] if self.polarisation == LINEAR else self.components[0][:, 0]
 
     @property
     def h_plane(self) -> np.ndarray:
-        """Co-polar amplitude in the H plane, (F, T); on the axis it equals that of the E plane."""
-        return -self.amplitudes[:, 2, :, 1]
+        """Co-polar amplitude in the H plane, phi = 90 degrees, (F, T); on the axis it equals that of the E plane."""
+        return -self.amplitudes[:, 2, :, 1] if self.polarisation == LINEAR else self.components[0][:, 2]
 
 
 def amplitudes_of(far_field: np.ndarray, radiated: np.ndarray) -> np.ndarray:
@@ -90,7 +103,8 @@ def figures_of(solved: SolvedBoard) -> dict[str, Any]:
 def _patterns(solved: SolvedBoard) -> dict[str, np.ndarray]:
     """Return the metrics of the pattern, (F,) each."""
     field, theta = solved.amplitudes, solved.theta_deg
-    level = decibels((np.abs(field) ** 2).sum(axis=-1))  # of both components
+    whole = decibels((np.abs(field) ** 2).sum(axis=-1))  # of both components
+    level = whole if solved.polarisation == LINEAR else decibels(np.abs(solved.components[0]) ** 2)
     axis = int(np.argmin(np.abs(theta)))
     half = theta[axis:]
     e_dbi, h_dbi = (decibels(np.abs(one) ** 2) for one in (solved.e_plane, solved.h_plane))
@@ -102,8 +116,8 @@ def _patterns(solved: SolvedBoard) -> dict[str, np.ndarray]:
         "hpbw_e_deg": np.asarray(widths[0]),
         "hpbw_h_deg": np.asarray(widths[1]),
         "sidelobe_db": _lobes(np.stack([e_dbi, h_dbi]), theta),
-        "front_to_back_db": level[:, 0, axis] - np.maximum(level[:, 0, 0], level[:, 0, -1]),
-        "crosspol_db": _cross(field, theta, axis),
+        "front_to_back_db": level[:, 0, axis] - np.maximum(whole[:, 0, 0], whole[:, 0, -1]),
+        "crosspol_db": _cross(solved, axis),
     }
 
 
@@ -128,14 +142,21 @@ def _lobes(cuts: np.ndarray, theta: np.ndarray) -> np.ndarray:
     return np.fmax.reduce(found.reshape(-1, cuts.shape[1]), axis=0)
 
 
-def _cross(field: np.ndarray, theta: np.ndarray, axis: int) -> np.ndarray:
-    """Return the largest cross-polar level in the 45-degree plane over the co-polar one on the axis, dB, (F,).
+def _cross(solved: SolvedBoard, axis: int) -> np.ndarray:
+    """Return the largest cross-polar level over the co-polar one on the axis, dB, (F,).
+
+    Of a linear antenna in the 45-degree plane, of a circular one in all three: no symmetry tells where it is largest.
 
     References:
         Ludwig, IEEE Trans. Antennas Propag. 21 (1973) 116, third definition, E along x: co-polar
         E_theta cos(phi) - E_phi sin(phi), cross-polar E_theta sin(phi) + E_phi cos(phi).
     """
-    near = np.abs(theta) <= CROSS_LIMIT_DEG + 1e-9
-    plane = field[:, 1]
+    near = np.abs(solved.theta_deg) <= CROSS_LIMIT_DEG + 1e-9
+    if solved.polarisation != LINEAR:
+        wanted, other = (np.abs(one) ** 2 for one in solved.components)
+        return decibels(
+            largest_power(other[..., near]).max(axis=1) / np.maximum(wanted[:, 0, axis], np.finfo(float).tiny)
+        )
+    plane = solved.amplitudes[:, 1]
     co, cross = (np.abs(plane[..., 0] + sign * plane[..., 1]) ** 2 / 2 for sign in (-1, 1))
     return decibels(largest_power(cross[:, near]) / np.maximum(co[:, axis], np.finfo(float).tiny))

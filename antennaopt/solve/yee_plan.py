@@ -21,6 +21,7 @@ from antennaopt.families.spatial import Tube as Walls
 from antennaopt.quantities import ROUNDED, format_length
 from antennaopt.settings import CELLS_PER_WAVELENGTH, SolverSettings
 from fdtd.errors import ConfigError, TooClose
+from fdtd.farfield.polarisation import LINEAR
 from fdtd.waveforms import pulse_for
 from fdtd.yee import FACES, Block, Dielectric, Grid, GuidePort, LumpedPort, Scene, Sheet, Tube, halved, layout
 from fdtd.yee.mesh import check_inside
@@ -36,7 +37,7 @@ BETWEEN = 3.0
 """Cells between two edges of metal, at least, on a mesh that halves none."""
 ROOM = 2.0
 """Cells of air between an antenna and its layers that are enough for the box on which the far field is computed."""
-_NEWER = ("between", "parts", "whole", "rings")
+_NEWER = ("between", "parts", "whole", "rings", "polarisation")
 _STEEPEST = 0.25
 """Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
 PERIODS = 150
@@ -69,6 +70,7 @@ class YeePlan:
         parts: How many parts like the one on the lattice the antenna has: 2 where a half is solved, 4 for a quarter.
         whole: Whether boards that are symmetric about y = 0 are solved whole all the same, to compare.
         rings: Whether outcomes have the far field's means over phi, see `antennaopt.solve.rings`.
+        polarisation: Wanted one, which cuts and figures of merit are of: `linear`, `rhcp` or `lhcp`.
     """
 
     frequencies: tuple[float, ...]
@@ -86,6 +88,7 @@ class YeePlan:
     parts: int = 1
     whole: bool = False
     rings: bool = False
+    polarisation: str = LINEAR
 
     @property
     def memory_bytes(self) -> int:
@@ -104,8 +107,9 @@ class YeePlan:
 
     @property
     def _plain(self) -> dict[str, Any]:
-        """Its values by name; `rings` only where they are asked for, so that other plans are as they always were."""
-        return {name: value for name, value in asdict(self).items() if name != "rings" or value}
+        """Its values by name; newer ones only where they are asked for, so that other plans are as they always were."""
+        plain = {"rings": False, "polarisation": LINEAR}
+        return {name: value for name, value in asdict(self).items() if name not in plain or value != plain[name]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> YeePlan:
@@ -170,6 +174,7 @@ def plan(
     if halving is not None:
         density = max(density, 2 * halving.cells_per_wavelength)
         made = replace(made, cells_per_wavelength=density, between=2 * halving.between, whole=halving.whole)
+        made = replace(made, polarisation=halving.polarisation)
     if lower == upper:
         grids = [_fitting(made, known, upper)]
     else:

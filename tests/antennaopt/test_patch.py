@@ -128,7 +128,10 @@ def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
         ),
         ([('cell = "2 mm"', "cells_per_wavelength = 6")], "is too coarse"),
         ([("[solver]", '[limits]\nslot = "1 mm"\n[solver]')], "limits: they are about sections"),
-        ([('title = "Small patch"', 'title = "Small patch"\npolarisation = "rhcp"')], "needs two feeds in quadrature"),
+        (
+            [('title = "Small patch"', 'title = "Small patch"\npolarisation = "rhcp"')],
+            "does not go with this patch, which is symmetric",
+        ),
         ([("[solver]", '[solver]\nsurfaces = "full"')], "solver.surfaces is of bodies of revolution"),
         (
             [("[solver]", '[[objective]]\nmetric = "flatness_db"\ntheta = "9 deg"\nat_most = 2\n[solver]')],
