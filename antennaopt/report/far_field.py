@@ -98,7 +98,7 @@ class FarField:
             sphere = _sphere(outcome)[:, order]
             theta = np.asarray(outcome["sphere"]["theta_deg"], dtype=float)
             along = ((0, sphere[:, :, 0]), (np.pi / 2, sphere[:, :, _place(90.0)]))
-            planes = [components(*field, phi, polarisation)[0] for phi, field in along]
+            planes = [components(field[0], field[1], phi, polarisation)[0] for phi, field in along]
             with np.errstate(invalid="ignore"):  # nothing on the axis
                 given = np.subtract(outcome["realized_gain_dbi"], outcome["directivity_dbi"])
             accepted = 10.0 ** (given / 10.0) / np.asarray(efficiency, dtype=float)

@@ -50,7 +50,8 @@ def cut_text(field: FarField) -> str:
                 of_theta, of_phi = (one[place] for one in cuts[phi])
                 parts, icomp = (of_theta * c - of_phi * s, of_theta * s + of_phi * c), 3
             elif in_space:
-                parts, icomp = components(*(one[place] for one in cuts[phi]), np.radians(phi), "rhcp"), 2
+                of_theta, of_phi = (one[place] for one in cuts[phi])
+                parts, icomp = components(of_theta, of_phi, np.radians(phi), "rhcp"), 2
             else:  # (E_theta +- j E_phi) exp(+-j phi) / sqrt(2)
                 e, h = (np.concatenate([one[place, :0:-1], one[place]]) for one in (field.e_plane, field.h_plane))
                 way = 1.0 if field.polarisation == "rhcp" else -1.0
