@@ -110,8 +110,13 @@ class Figure:
         frequencies = self.settings.get("frequencies") or (1e9,)
         ones = np.ones((1, len(frequencies), 4), complex)
         level = np.abs(ones)
-        rings = Rings(co=ones, cross=level, power=level, order_one=level, ratio=level)
-        made = SolvedInSpace(frequencies=frequencies, cuts=Circles(e=ones, h=ones), rings=rings, areas=level[:, :1, 0])
+        made = SolvedInSpace(
+            frequencies=frequencies,
+            cuts=Circles(e=ones, h=ones),
+            efficiency=level[..., 0],
+            rings=Rings(co=ones, cross=level, power=level, order_one=level, ratio=level, least=level, most=level),
+            areas=level[:, :1, 0],
+        )
         try:
             self.kind.in_space(made, self.settings)
         except ConfigError as problem:

@@ -13,10 +13,10 @@ from scipy.constants import c
 
 from antennaopt.metrics import GOALS, METRICS, GoalKind, Metric, Place
 from antennaopt.quantities import format_angle, format_length
-from fdtd.farfield import beams, feeds, masks
+from fdtd.farfield import beams, decibels, feeds, masks
 from fdtd.farfield.cuts import Circles, Cuts
 from fdtd.farfield.masks import MASK_PLANES, Mask, mask_excess_db
-from fdtd.farfield.rings import Rings, axial_ratio_of_rings_db, crosspol_of_rings_db
+from fdtd.farfield.rings import Rings, axial_ratio_of_rings_db, crosspol_of_rings_db, flatness_of_rings_db
 
 Options = Mapping[str, Any]
 """Options of a figure by key, SI: angles in rad, lengths in m, densities in kg/m^3."""
@@ -75,12 +75,14 @@ class SolvedInSpace:
     Attributes:
         frequencies: Hz, (F,).
         cuts: Amplitudes whose squares are directivities, (B, F, N).
+        efficiency: Radiated over accepted power, (B, F).
         rings: The field's means over phi, (B, F, T); None where no figure needs them.
         areas: Of the apertures, m^2, (B, 1); None where no figure needs them.
     """
 
     frequencies: Sequence[float]
     cuts: Circles
+    efficiency: np.ndarray
     rings: Rings | None = None
     areas: np.ndarray | None = None
 
@@ -115,6 +117,7 @@ class FigureKind:
         geometric: It reads `Solved.sizes`, in three dimensions `SolvedInSpace.areas`.
         band: One value for all frequencies of a goal.
         rings: In three dimensions it reads `SolvedInSpace.rings`.
+        levels: It reads their smallest or largest powers.
         circular: In three dimensions it is of circular polarisation alone.
     """
 
@@ -128,6 +131,7 @@ class FigureKind:
     geometric: bool = False
     band: bool = False
     rings: bool = False
+    levels: bool = False
     circular: bool = False
 
 
@@ -191,6 +195,14 @@ def _feed(part: str, data: Solved | SolvedInSpace, options: Options) -> np.ndarr
             centre = feeds.phase_centre(data.cuts, data.wavenumber, theta)
             data.feeds[theta] = feeds.feed_efficiencies(_rings(data), theta, data.wavenumber, centre=centre)
     return getattr(data.feeds[theta], part)
+
+
+def _isoflux(data: SolvedInSpace, options: Options) -> np.ndarray:
+    return masks.isoflux_db(_rings(data), options["height"], options["elevation"]) - decibels(data.efficiency)
+
+
+def _sec2(data: SolvedInSpace, options: Options) -> np.ndarray:
+    return masks.sec2_db(_rings(data), options["theta"]) - decibels(data.efficiency)
 
 
 def _mouth_efficiency(data: SolvedInSpace, options: Options) -> np.ndarray:
@@ -257,18 +269,27 @@ _KINDS = (
     _WITHIN_ANGLE(
         metric=_DB(key="flatness_db", label="flatness of the co-polar level", goal=GoalKind(floor=0.0)),
         compute=lambda data, settings: beams.flatness_db(data.cuts, settings["theta"]),
+        in_space=lambda data, settings: flatness_of_rings_db(_rings(data), settings["theta"]),
+        rings=True,
+        levels=True,
     ),
     FigureKind(
         metric=_DB(key="isoflux_db", label="isoflux shortfall", goal=_SHORTFALL),
         compute=lambda data, settings: masks.isoflux_db(data.gain, settings["height"], settings["elevation"]),
+        in_space=_isoflux,
         needs=("height", "elevation"),
         words=(("height", " from {}"), ("elevation", " to {} elevation")),
+        rings=True,
+        levels=True,
     ),
     FigureKind(
         metric=_DB(key="sec2_db", label="sec^2 shortfall", goal=_SHORTFALL),
         compute=lambda data, settings: masks.sec2_db(data.gain, settings["theta"]),
+        in_space=_sec2,
         needs=("theta",),
         words=(("theta", " to {}"),),
+        rings=True,
+        levels=True,
     ),
     _WITHIN_ANGLE_OR_BEAM(
         metric=_METRIC(

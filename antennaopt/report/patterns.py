@@ -154,13 +154,16 @@ def draw_pattern_goals(axes: Axes, goals: Sequence[Objective], cut: Cuts, plane:
 def draw_limits(axes: Axes, goals: Sequence[Objective], planes: Sequence[str], boresight: float) -> None:
     """Draw the limits of a pattern that goals set, each shaded on its forbidden side; on both sides of the axis.
 
+    Curves of both sides are of an antenna in space: limits of its co-polar level are those of every plane.
+
     Args:
         axes: With its limits set.
         goals: All of the experiment's.
         planes: Curves that are drawn: `e`, `h`, `co`, `cross`.
         boresight: Level that relative limits count from, dBi.
     """
-    lines = [line for goal in goals for line in goal.lines if set(line.planes) & set(planes)]
+    curves = {*planes, "co"} if len(_drawn_sides(axes)) == 2 else set(planes)
+    lines = [line for goal in goals for line in goal.lines if curves & set(line.planes)]
     for line in lines[:MOST_LINES]:
         level = [one + (0.0 if line.absolute else boresight) for one in line.level]
         low, high = axes.get_ylim()

@@ -71,6 +71,7 @@ def _computed(
             frequencies=tuple(outcomes[0].frequency_hz or ()),
             cuts=circles,
             rings=rings_from(texts) if texts else None,
+            efficiency=np.array([one.metrics["radiation_efficiency"] for one in outcomes], dtype=float),
             areas=_areas(family, designs),
         )
         return _by_name(outcomes, figures, lambda one: _in_space(there, one))
@@ -88,7 +89,7 @@ def _in_space(data: SolvedInSpace, figure: Figure) -> np.ndarray | None:
     """Return a figure's values; NaN where it needs what a solver of the caller's own did not return."""
     if figure.kind.in_space is None:
         return None
-    if figure.needs_rings and data.rings is None:
+    if figure.needs_rings and (data.rings is None or (figure.kind.levels and data.rings.least is None)):
         return data.everywhere(np.full((len(data.cuts.e), 1), np.nan))
     return figure.kind.in_space(data, figure.settings)
 
@@ -133,8 +134,9 @@ def planned(plan: Mapping[str, Any], figures: Sequence[Figure], polarisation: st
     plan = {**plan, **({"polarisation": polarisation} if in_space and polarisation != LINEAR else {})}
     if not figures:
         return plan
-    rings = in_space and any(one.needs_rings for one in figures)
-    return {**plan, "figures": [one.to_dict() for one in figures], **({"rings": True} if rings else {})}
+    kinds = [one.kind for one in figures if in_space and one.needs_rings]
+    more = {"rings": bool(kinds), "levels": any(one.levels for one in kinds)}
+    return {**plan, "figures": [one.to_dict() for one in figures], **{key: True for key in more if more[key]}}
 
 
 def with_planned(

@@ -13,17 +13,23 @@ import numpy as np
 
 from fdtd.farfield.rings import Rings
 
-_ROWS = 5  # real and imaginary part of `co`, `cross`, `power`, `order_one`; in circular polarisation `ratio` too
-_CIRCULAR = "circular "
-"""Beginning of a text that has `ratio`."""
+_ROWS = 5  # real and imaginary part of `co`, `cross`, `power`, `order_one`
+_MORE = {"circular": ("ratio",), "levels": ("least", "most")}
+"""Words at the beginning of a text, in this order, and the rows that each adds."""
 
 
-def texts_of(rings: Rings) -> list[str]:
-    """Return the numbers of one antenna, (F, T), as a text a frequency: float32 in base64."""
+def texts_of(rings: Rings, *, levels: bool = False) -> list[str]:
+    """Return the numbers of one antenna, (F, T), as a text a frequency: float32 in base64.
+
+    Args:
+        rings: Of the antenna.
+        levels: Whether to keep the smallest and largest co-polar powers.
+    """
     rows = [np.real(rings.co), np.imag(rings.co), rings.cross, rings.power, rings.order_one]
-    kind = "" if rings.ratio is None else _CIRCULAR
-    rows += [] if rings.ratio is None else [rings.ratio]
-    return [kind + base64.b64encode(one.astype("<f4").tobytes()).decode() for one in np.stack(rows, axis=1)]
+    words = [word for word, wanted in (("circular", rings.ratio is not None), ("levels", levels)) if wanted]
+    rows += [getattr(rings, name) for word in words for name in _MORE[word]]
+    coded = (base64.b64encode(one.astype("<f4").tobytes()).decode() for one in np.stack(rows, axis=1))
+    return [" ".join([*words, one]) for one in coded]
 
 
 def rings_from(each: Sequence[Sequence[str]]) -> Rings:
@@ -34,8 +40,10 @@ def rings_from(each: Sequence[Sequence[str]]) -> Rings:
     """
     rows = np.stack([np.stack([_rows(text) for text in one]) for one in each])
     real, imaginary, cross, power, order_one, *more = map(np.ascontiguousarray, np.moveaxis(rows, 2, 0))
-    ratio = more[0] if more else None
-    return Rings(co=real + 1j * imaginary, cross=cross, power=power, order_one=order_one, ratio=ratio)
+    names = _names(each[0][0].split(" ")[:-1])
+    return Rings(
+        co=real + 1j * imaginary, cross=cross, power=power, order_one=order_one, **dict(zip(names, more, strict=True))
+    )
 
 
 def fault_of_rings(texts: Any, frequencies: int) -> str | None:
@@ -54,9 +62,20 @@ def fault_of_rings(texts: Any, frequencies: int) -> str | None:
     return "its rings differ in length" if len(sizes) > 1 else None
 
 
+def _names(words: Sequence[str]) -> list[str]:
+    """Return the rows that words add.
+
+    Raises:
+        ValueError: A word is unknown.
+    """
+    if odd := [word for word in words if word not in _MORE]:
+        raise ValueError(f"{odd[0]!r:.40} is no part of rings")
+    return [name for word in words for name in _MORE[word]]
+
+
 def _rows(text: str) -> np.ndarray:
-    coded = text.removeprefix(_CIRCULAR)
-    count = _ROWS + (coded != text)
+    *words, coded = text.split(" ")
+    count = _ROWS + len(_names(words))
     found = np.frombuffer(base64.b64decode(coded, validate=True), "<f4").astype(float)
     if found.size < 3 * count or found.size % count:
         raise ValueError(f"{found.size} numbers are no rings")

@@ -164,7 +164,7 @@ def _solve(waiting: list[_Waiting], plan: YeePlan, asked: _Asked, outcomes: list
         if asked.options.sphere and made.s11 is not None:
             made = made.changed(sphere=_sphere(solution))
         if plan.rings and made.s11 is not None:
-            made = made.changed(rings=texts_of(solution.rings(plan.polarisation)))
+            made = made.changed(rings=texts_of(solution.rings(plan.polarisation), levels=plan.levels))
         outcomes[one.place] = made if one.identity is None else made.changed(identity=one.identity)
     seconds = (time.perf_counter() - start) / len(waiting)
     for one in waiting:

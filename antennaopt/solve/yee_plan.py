@@ -37,7 +37,7 @@ BETWEEN = 3.0
 """Cells between two edges of metal, at least, on a mesh that halves none."""
 ROOM = 2.0
 """Cells of air between an antenna and its layers that are enough for the box on which the far field is computed."""
-_NEWER = ("between", "parts", "whole", "rings", "polarisation")
+_NEWER = ("between", "parts", "whole", "rings", "levels", "polarisation")
 _STEEPEST = 0.25
 """Least sin(BL) of the two planes of a port in a guide, L apart. The port itself refuses 0.2, with the lattice's B."""
 PERIODS = 150
@@ -70,6 +70,7 @@ class YeePlan:
         parts: How many parts like the one on the lattice the antenna has: 2 where a half is solved, 4 for a quarter.
         whole: Whether boards that are symmetric about y = 0 are solved whole all the same, to compare.
         rings: Whether outcomes have the far field's means over phi, see `antennaopt.solve.rings`.
+        levels: Whether these have the smallest and largest co-polar powers too.
         polarisation: Wanted one, which cuts and figures of merit are of: `linear`, `rhcp` or `lhcp`.
     """
 
@@ -88,6 +89,7 @@ class YeePlan:
     parts: int = 1
     whole: bool = False
     rings: bool = False
+    levels: bool = False
     polarisation: str = LINEAR
 
     @property
@@ -108,7 +110,7 @@ class YeePlan:
     @property
     def _plain(self) -> dict[str, Any]:
         """Its values by name; newer ones only where they are asked for, so that other plans are as they always were."""
-        plain = {"rings": False, "polarisation": LINEAR}
+        plain = {"rings": False, "levels": False, "polarisation": LINEAR}
         return {name: value for name, value in asdict(self).items() if name not in plain or value != plain[name]}
 
     @classmethod

@@ -15,6 +15,7 @@ import numpy as np
 from fdtd.errors import ConfigError
 from fdtd.farfield import decibels
 from fdtd.farfield.cuts import Circles, Cuts, check_positive, check_window, largest, legendre, window
+from fdtd.farfield.rings import Rings, shortfall_of_rings_db
 
 Line = tuple[tuple[float, float], ...]
 """Corners of a limit, (rad, dB), joined by straight lines; two at one angle make a step."""
@@ -192,13 +193,13 @@ def slant_range(theta: np.ndarray, height: float) -> np.ndarray:
     return far * np.cos(theta) - np.sqrt(np.maximum(EARTH_RADIUS**2 - (far * np.sin(theta)) ** 2, 0.0))
 
 
-def isoflux_db(cuts: Cuts, height: float, elevation: float) -> np.ndarray:
+def isoflux_db(cuts: Cuts | Rings, height: float, elevation: float) -> np.ndarray:
     """Largest shortfall of the co-polar level against the ideal isoflux pattern, dB, (...).
 
     The ideal pattern gives all ground the same power density, R^2, and radiates nothing beyond the edge.
 
     Args:
-        cuts: With |E|^2 the directivity, or gain.
+        cuts: With |E|^2 the directivity, or gain; of rings the level of all directions is meant.
         height: Of the orbit over the ground, m.
         elevation: Of the satellite at the edge of the coverage, rad.
     """
@@ -206,11 +207,11 @@ def isoflux_db(cuts: Cuts, height: float, elevation: float) -> np.ndarray:
     return _shortfall(cuts, edge, ideal_db(lambda theta: slant_range(theta, height) ** 2, edge))
 
 
-def sec2_db(cuts: Cuts, edge: float) -> np.ndarray:
+def sec2_db(cuts: Cuts | Rings, edge: float) -> np.ndarray:
     """Largest shortfall of the co-polar level against the ideal sec^2(theta) pattern up to an edge, dB, (...).
 
     Args:
-        cuts: With |E|^2 the directivity, or gain.
+        cuts: With |E|^2 the directivity, or gain; of rings the level of all directions is meant.
         edge: Of the coverage, rad, below 90 degrees.
     """
     if not 0.0 < edge < np.pi / 2:
@@ -230,6 +231,8 @@ def ideal_db(shape: Callable[[np.ndarray], np.ndarray], edge: float) -> Callable
     return lambda theta: decibels(2 * shape(theta) / total)
 
 
-def _shortfall(cuts: Cuts, edge: float, ideal: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _shortfall(cuts: Cuts | Rings, edge: float, ideal: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    if isinstance(cuts, Rings):
+        return shortfall_of_rings_db(cuts, edge, ideal)
     at = window(cuts.samples, 0.0, edge)
     return largest(ideal(at.theta) - decibels(at.power(cuts.co)))

@@ -18,6 +18,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -44,6 +45,8 @@ class Rings:
         power: Mean of the power of both components, (..., T).
         order_one: Mean of the power of their terms cos(phi) and sin(phi), the field of a body of revolution, (..., T).
         ratio: Of circular polarisation, largest cross- over co-polar amplitude on each circle, 1 at most, (..., T).
+        least: Smallest co-polar power on each circle, (..., T).
+        most: Largest co-polar power on each circle, (..., T).
     """
 
     co: np.ndarray
@@ -51,6 +54,8 @@ class Rings:
     power: np.ndarray
     order_one: np.ndarray
     ratio: np.ndarray | None = None
+    least: np.ndarray | None = None
+    most: np.ndarray | None = None
 
     @property
     def samples(self) -> int:
@@ -115,6 +120,8 @@ def rings_of(
         power=squared(spectrum).sum(axis=(-2, -1)),
         order_one=(squared(first) + squared(last)).sum(axis=-1),
         ratio=ratio,
+        least=np.maximum(-_peak(-wanted), 0.0),
+        most=_peak(wanted),
     )
 
 
@@ -176,15 +183,47 @@ def axial_ratio_of_rings_db(rings: Rings, theta: float) -> np.ndarray:
     return axial_ratio_of_db(np.sqrt(_largest_within(rings.ratio**2, theta)))
 
 
-def _largest_within(power: np.ndarray, theta: float) -> np.ndarray:
-    """Return the largest of values on circles (..., T) up to an angle, rad."""
+def flatness_of_rings_db(rings: Rings, theta: float) -> np.ndarray:
+    """Largest minus smallest co-polar level in all directions within theta (rad), dB, (...)."""
+    check_window(0.0, theta)
+    boresight = rings.boresight[..., None]
+    highest = _largest_within(rings.most, theta, lambda _, power: decibels(power / boresight))
+    return highest + _largest_within(rings.least, theta, lambda _, power: -decibels(power / boresight))
+
+
+def shortfall_of_rings_db(rings: Rings, edge: float, ideal: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Largest shortfall of the co-polar level in all directions against one of theta alone, dB, (...).
+
+    Args:
+        rings: Of the antenna.
+        edge: Largest angle, rad.
+        ideal: Level at angles in rad, dB to the scale of the rings.
+    """
+    return _largest_within(rings.least, edge, lambda theta, power: ideal(theta) - decibels(power))
+
+
+def _itself(_: np.ndarray, power: np.ndarray) -> np.ndarray:
+    return power
+
+
+def _largest_within(
+    power: np.ndarray | None, theta: float, of: Callable[[np.ndarray, np.ndarray], np.ndarray] = _itself
+) -> np.ndarray:
+    """Return the largest value up to an angle, rad, of powers on circles (..., T), or of a function of angle and power.
+
+    Raises:
+        ConfigError: The rings were made without these powers.
+    """
+    if power is None:
+        raise ConfigError("these rings have no co-polar levels all round; make them anew from the field")
     samples = power.shape[-1]
     place = theta / np.pi * (samples - 1)
     last = min(int(place + 1e-9), samples - 1)
-    here = power[..., : last + 1]
+    here = of(np.linspace(0.0, np.pi, samples)[: last + 1], power[..., : last + 1])
     found = largest(here) if last > 1 else here.max(axis=-1)
     if place - last > 1e-9:
         middle, off = max(last, 1), place - max(last, 1)
         before, here, after = np.sqrt(np.moveaxis(power[..., middle - 1 : middle + 2], -1, 0))
-        found = np.maximum(found, (here + off * (after - before) / 2 + off**2 * (after - 2 * here + before) / 2) ** 2)
+        end = (here + off * (after - before) / 2 + off**2 * (after - 2 * here + before) / 2) ** 2
+        found = np.maximum(found, of(np.array([theta]), end[..., None])[..., 0])
     return found

@@ -37,7 +37,7 @@ LEFT = "polarisation = 'lhcp'\n" + changed(
 CONES = 0, 20, 45
 FIGURES = [f"axial_ratio_db, theta={angle} deg" for angle in CONES]
 FIGURES += ["crosspol_db, theta=45 deg", "spillover_efficiency, theta=50 deg", "feed_efficiency, theta=50 deg"]
-FIGURES += ["beamwidth_deg, plane=e", "pattern_db, theta=[30 deg, 60 deg]"]
+FIGURES += ["beamwidth_deg, plane=e", "pattern_db, theta=[30 deg, 60 deg]", "flatness_db, theta=60 deg"]
 
 
 def simulated(text, folder, *options):
@@ -109,6 +109,9 @@ def test_gains_and_levels_are_those_of_the_wanted_sense(solved):
         assert one["crosspol_db"] == pytest.approx(20 * np.log10(cross), abs=0.01)
         within = np.abs(right)[theta <= np.deg2rad(45) + 1e-9].max() / np.abs(left[0, 0])
         assert one["crosspol_db_45deg"] == pytest.approx(20 * np.log10(within), abs=0.05)
+        inside = directivity[theta <= np.deg2rad(60) + 1e-9]
+        flatness = 10 * np.log10(inside.max() / inside.min())
+        assert flatness - 2e-3 < one["flatness_db_60deg"] < flatness + 0.05
         behind = np.abs(left[0, 0]) ** 2 / both[-1]
         assert one["front_to_back_db"] == pytest.approx(10 * np.log10(behind), abs=2e-3)
         level = directivity[[0, 18, 36, 54], 30:61].max() / directivity[0, 0]

@@ -12,6 +12,8 @@ from antennas_in_space import loaded
 from patch_files import PROBE, STUDY, changed
 from scipy.constants import c
 from scipy.integrate import simpson
+from scipy.interpolate import CubicSpline
+from scipy.signal import resample
 from test_far_field_files import read_ffs
 from test_pyramidal_horn_family import HORN
 
@@ -32,6 +34,8 @@ CONES = 20, 50, 90
 PARTS = "spillover", "bor1", "polarisation", "illumination", "phase", "feed"
 FIGURES = [f"crosspol_db, theta={angle} deg" for angle in CONES] + ["phase_centre_mm, theta=50 deg"]
 FIGURES += [f"{part}_efficiency, theta=50 deg" for part in PARTS]
+COVERAGE = ("isoflux_db", "600km_5deg"), ("sec2_db", "60deg")
+FIGURES += ["flatness_db, theta=35.5 deg", "isoflux_db, height=600 km, elevation=5 deg", "sec2_db, theta=60 deg"]
 
 
 @pytest.fixture(scope="module", params=["horn", "patch"])
@@ -96,6 +100,32 @@ def test_efficiencies_are_those_of_the_file_s_double_integrals(solved, measured)
         assert one["feed_efficiency_50deg"] == pytest.approx(np.prod(exact), abs=1e-4)
 
 
+def test_coverage_is_that_of_the_file_in_all_directions(solved):
+    """Levels of the file at four times as many directions, as the amplitude on a circle has no more than its orders.
+
+    Ideal patterns: 11.93 dBi at the edge of 65.6 degrees, and 2 sec^2(theta), as sec(60 deg) - 1 = 1.
+    """
+    for one, (theta, _, co, cross) in solved:
+        at = theta[0]
+        power = simpson((np.abs(co) ** 2 + np.abs(cross) ** 2).mean(axis=0) * np.sin(at), x=at)
+        between = CubicSpline(at, resample(co, 4 * len(co), axis=0), axis=1)
+
+        def level(angles, between=between, power=power):
+            return 10 * np.log10(2 * np.abs(between(angles)) ** 2 / power)
+
+        flatness = np.ptp(level(np.deg2rad(np.linspace(0.0, 35.5, 143))))
+        assert one["flatness_db_35p5deg"] == pytest.approx(flatness, abs=0.02)
+        efficiency = one["gain_dbi"] - one["directivity_dbi"]
+        re, far, end = 6371.0, 6971.0, np.arcsin(6371 / 6971 * np.cos(np.deg2rad(5)))
+        angles = np.linspace(0.0, end, 263)
+        path = far * np.cos(angles) - np.sqrt(re**2 - (far * np.sin(angles)) ** 2)
+        ideal = 11.93 + 20 * np.log10(path / path[-1])
+        assert one["isoflux_db_600km_5deg"] == pytest.approx((ideal - level(angles)).max() - efficiency, abs=0.02)
+        angles = np.deg2rad(np.linspace(0.0, 60.0, 241))
+        sec2 = 10 * np.log10(2 / np.cos(angles) ** 2)
+        assert one["sec2_db_60deg"] == pytest.approx((sec2 - level(angles)).max() - efficiency, abs=0.02)
+
+
 def test_only_plans_with_such_a_figure_ask_for_the_field_at_all_phi(tmp_path):
     """Others are as they always were: plan, arithmetic class, outcome. With it the class is another one."""
     experiment = loaded(changed(("[solver]", "[solver]\nmax_steps = 60")), tmp_path)
@@ -111,14 +141,20 @@ def test_only_plans_with_such_a_figure_ask_for_the_field_at_all_phi(tmp_path):
     )
     with_cross, without = planned(plan, [width, cross]), planned(plan, [width, copied])
     assert "rings" not in plan and "rings" not in without and with_cross["rings"] is True
-    contexts = [arithmetic(one, "cpu").context for one in (plan, without, with_cross)]
-    assert contexts[0] == contexts[1] != contexts[2]
-    ((plain,), (whole,)) = (evaluator_of("patch")("patch", [design], one) for one in (without, with_cross))
+    flat = figure_of({"metric": "flatness_db", "theta": 0.5})
+    with_flat = planned(plan, [cross, flat])
+    assert "levels" not in with_cross and with_flat["levels"] is True
+    contexts = [arithmetic(one, "cpu").context for one in (plan, without, with_cross, with_flat)]
+    assert contexts[0] == contexts[1] and len({*contexts}) == 3
+    plain, whole, more = (evaluator_of("patch")("patch", [design], one)[0] for one in (without, with_cross, with_flat))
     assert plain.rings is None and len(whole.rings) == 3
-    for one in (plain, whole):
+    for one in (plain, whole, more):
         changed_ = one.changed(seconds=None, stepping_seconds=None, rings=None)
         assert changed_.to_dict() == plain.changed(seconds=None, stepping_seconds=None).to_dict()
     (found,) = with_figures([whole], [design], [cross], experiment.kind)
+    (both,) = with_figures([more], [design], [cross, flat], experiment.kind)
+    assert both.figures[cross.name] == found.figures[cross.name] and min(both.figures[flat.name]) > 0.0
+    assert with_figures([whole], [design], [flat], experiment.kind)[0].figures == {flat.name: [None] * 3}
     stored = Outcome.of(unpacked(packed(whole)))
     assert fault_of(unpacked(packed(whole.changed(status="undecayed"))), solved=True) is None
     assert with_figures([stored], [design], [cross], experiment.kind)[0].figures == found.figures
@@ -133,6 +169,7 @@ def test_only_plans_with_such_a_figure_ask_for_the_field_at_all_phi(tmp_path):
         (["?", "?"], "its rings are no numbers"),
         ([7, 8], "its rings are no numbers"),
         (["AAAAAA=="] * 2, "its rings are no numbers"),
+        (["round AAAAAA=="] * 2, "its rings are no numbers"),
     ],
 )
 def test_damaged_means_are_no_outcome(rings, says):

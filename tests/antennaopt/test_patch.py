@@ -134,8 +134,8 @@ def test_board_of_an_inset_has_the_patch_less_two_gaps(tmp_path):
         ),
         ([("[solver]", '[solver]\nsurfaces = "full"')], "solver.surfaces is of bodies of revolution"),
         (
-            [("[solver]", '[[objective]]\nmetric = "flatness_db"\ntheta = "9 deg"\nat_most = 2\n[solver]')],
-            "flatness_db_9deg: flatness_db is of bodies of revolution; of figures with options antennas in space have",
+            [("[solver]", '[[objective]]\nmetric = "length_mm"\nat_most = 9\n[solver]')],
+            "length_mm: length_mm is of bodies of revolution; of figures with options antennas in space have",
         ),
         (
             [("[solver]", '[[objective]]\nmetric = "beamwidth_deg"\nplane = "co"\nat_least = 20\n[solver]')],
@@ -196,8 +196,8 @@ def test_a_lattice_beyond_memory_is_refused(call, tmp_path):
         (["--dxf", "a.png"], "--dxf a.png has no known ending"),
         (["--gerber", "a.grb"], "--gerber a.grb has no known ending; use .gbr"),
         (
-            ["--figure", "flatness_db, theta=40 deg"],
-            "figure flatness_db_40deg: flatness_db is of bodies of revolution; of figures",
+            ["--figure", "length_mm"],
+            "figure length_mm: length_mm is of bodies of revolution; of figures",
         ),
         (["--figure", "edge_taper_db"], 'theta is missing: metric = "edge_taper_db" needs it'),
         (

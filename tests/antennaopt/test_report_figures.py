@@ -189,6 +189,20 @@ def test_goals_of_a_cut_with_two_sides_are_drawn_on_both():
         assert axes.get_xlim() == (-180.0, 180.0)
 
 
+@pytest.mark.parametrize("sides", [1, 2])
+def test_coverage_is_drawn_in_every_plane_of_an_antenna_in_space(sides):
+    """2 sec^2(theta) less 12 dB, to 60 degrees; a body of revolution has it in its 45-degree plane."""
+    theta = [-180.0, -90.0, 0.0, 90.0, 180.0][4 - 2 * sides :]
+    level = [float(abs(one) // -20) for one in theta]
+    cut = Cuts(frequency_hz=5.8e9, theta_deg=theta, e_plane_dbi=level, h_plane_dbi=level)
+    goals = build([{"metric": "sec2_db", "theta": np.deg2rad(60.0), "at_most": 12.0}])
+    for plane in ("e", "h"):
+        (axes,) = pattern_figure(plane, [cut], [], goals).axes
+        ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in axes.lines[1:]]
+        expected = [(60.0, 10 * np.log10(8) - 12), (-60.0, 10 * np.log10(8) - 12)] if sides == 2 else []
+        assert ends == [pytest.approx(one) for one in expected]
+
+
 @pytest.mark.parametrize(("polarisation", "label"), [("linear", "45° plane"), ("lhcp", "LHCP, thin RHCP")])
 def test_curves_of_circular_polarisation_have_their_hands(polarisation, label):
     theta = [0.0, 90.0, 180.0]

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from cut_patterns import of_revolution, rippled
 from scipy.constants import speed_of_light
+from scipy.signal import resample
 
 from fdtd.errors import ConfigError
-from fdtd.farfield.beams import crosspol_db
+from fdtd.farfield.beams import crosspol_db, flatness_db
 from fdtd.farfield.box import HuygensBox
-from fdtd.farfield.cuts import Cuts
-from fdtd.farfield.rings import Rings, crosspol_of_rings_db, rings_of
+from fdtd.farfield.cuts import Cuts, window
+from fdtd.farfield.masks import isoflux_db, sec2_db
+from fdtd.farfield.rings import Rings, crosspol_of_rings_db, flatness_of_rings_db, rings_of
 from fdtd.yee.grid import Grid
 from fdtd.yee.sphere import directions_of, sphere_order
 
@@ -63,12 +65,16 @@ def test_rings_of_noise_are_those_of_its_own_field(faces, electrical_size, measu
     theta, phi = np.linspace(0, np.pi, 19), 2 * np.pi * np.arange(around) / around
     field = box.radiate(spectra, frequency, np.repeat(theta, around), np.tile(phi, 19)).reshape(19, around, 2)
     co = (field[..., 0] * np.cos(phi) - field[..., 1] * np.sin(phi)).mean(axis=-1)
+    amplitude = field[..., 0] * np.cos(phi) - field[..., 1] * np.sin(phi)
+    level = np.abs(resample(amplitude, 16 * around, axis=-1)) ** 2
     cross = (np.abs(field[..., 0] * np.sin(phi) + field[..., 1] * np.cos(phi)) ** 2).max(axis=-1)
     power = (np.abs(field) ** 2).sum(axis=-1).mean(axis=-1)
     terms = [(field * np.exp(sign * 1j * phi)[:, None]).mean(axis=1) for sign in (1, -1)]
     order_one = sum((np.abs(one) ** 2).sum(axis=-1) for one in terms)
     measured("co-polar mean of noise", apart(found.co[0], co), at_most=1e-6)
     measured("cross-polar peak of noise", apart(found.cross[0], cross), at_most=5e-3)
+    measured("co-polar peak of noise", apart(found.most[0], level.max(axis=-1)), at_most=5e-3)
+    measured("co-polar minimum of noise", apart(found.least[0], level.min(axis=-1)), at_most=1e-2)
     measured("mean power of noise", apart(found.power[0], power), at_most=1e-6)
     measured("power of order 1 of noise", apart(found.order_one[0], order_one), at_most=1e-6)
 
@@ -108,6 +114,23 @@ def test_cross_polarisation_beside_the_plane_of_45_degrees() -> None:
         assert crosspol_of_rings_db(found, theta) == pytest.approx(20 * np.log10(most), abs=2e-3)
 
 
+def test_coverage_of_a_body_of_revolution() -> None:
+    """Its co-polar amplitude is CO + XP cos(2 phi); with equal planes its figures are those of the cuts."""
+    cuts = Cuts(e=rippled().e[0], h=rippled().h[0])
+    found = rings_of(of_revolution(cuts, 60), np.ones(3), centre=ORIGIN, intervals=720)
+    for theta in (0.31, 0.4):
+        co, cross = (window(cuts.samples, 0.0, theta).amplitude(values) for values in (cuts.co, cuts.cross))
+        level = 20 * np.log10(np.abs(co + cross * np.linspace(-1, 1, 201)[:, None, None]))
+        assert flatness_of_rings_db(found, theta) == pytest.approx(np.ptp(level, axis=(0, 2)), abs=0.02)
+    same = Cuts(e=rippled().e[0], h=rippled().e[0])
+    again = rings_of(of_revolution(same, 60), np.ones(3), centre=ORIGIN, intervals=720)
+    for theta in (0.31, 0.4, 1.0):
+        assert flatness_of_rings_db(again, theta) == pytest.approx(flatness_db(same, theta), abs=0.02)
+    for edge in (0.31, 1.0):
+        assert sec2_db(again, edge) == pytest.approx(sec2_db(same, edge), abs=0.02)
+    assert isoflux_db(again, 6e5, 0.1) == pytest.approx(isoflux_db(same, 6e5, 0.1), abs=0.02)
+
+
 def test_refused() -> None:
     for shape in ((1, 7, 14, 2), (1, 8, 15, 2), (8, 16, 2)):
         with pytest.raises(ConfigError, match="is not on circles"):
@@ -117,3 +140,5 @@ def test_refused() -> None:
     for theta in (0.0, 4.0):
         with pytest.raises(ConfigError, match="must rise, within 0 to 180 deg"):
             crosspol_of_rings_db(found, theta)
+    with pytest.raises(ConfigError, match="have no co-polar levels"):
+        flatness_of_rings_db(found, 1.0)
