@@ -41,12 +41,12 @@ async def numbers_in_queue(name: str | None = None) -> set[str] | None:
 
 @dataclass(kw_only=True)
 class Entries:
-    """What became of the jobs that were handed in.
+    """Submissions so far.
 
     Attributes:
-        taken: How many SLURM took.
-        refused: Its words for each that it did not.
-        unclear: What to do about a job of which it is not known whether SLURM took it; empty without.
+        taken: Number of jobs that SLURM took.
+        refused: Error message of each job that it refused.
+        unclear: Error message if SLURM may have taken a job without a number; empty otherwise.
     """
 
     taken: int = 0
@@ -64,8 +64,13 @@ def noting(cluster: Any) -> Any:
     numbers = count()
 
     class Job(cluster.job_cls):
-        """A job that notes whether it was taken, and when it had a worker last; all of `time.monotonic`."""
+        """A job that notes whether it was taken, and when it had a worker last; all of `time.monotonic`.
 
+        Attributes:
+            unnumbered: Its name in the queue, of a job without a number: SLURM may still list it later.
+        """
+
+        unnumbered = ""
         begun_at = 0.0
         refused_at: float | None = None
         seen_at: float | None = None
@@ -99,6 +104,7 @@ def noting(cluster: Any) -> Any:
                     f"`scancel --me --name={own}`, then start or resume the run"
                 )
                 noted.unclear = reason
+            self.unnumbered = own
             self._refuse(reason)
             raise problem
 
@@ -109,6 +115,9 @@ def noting(cluster: Any) -> Any:
         async def close(self) -> None:
             """Cancel it, and say so: a cluster that closes is not content with less."""
             await super().close()
+            if self.unnumbered:
+                with suppress(OSError, RuntimeError):
+                    await self._call([*shlex.split(self.cancel_command), "--me", f"--name={self.unnumbered}"])
             self.status = Status.closed
 
     class SLURMCluster(cluster):

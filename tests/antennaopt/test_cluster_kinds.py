@@ -218,7 +218,7 @@ def test_slurms_own_words_are_told_at_once(settings, certificates, tmp_path, mon
 
 QUEUE = {
     "sbatch": 'echo $$ >> {0}/handed_in; echo "Submitted batch job $$"',
-    "scancel": 'echo "$1" >> {0}/cancelled',
+    "scancel": 'echo "$*" >> {0}/cancelled',
     "squeue": 'case "$*" in "--me --noheader --format=%A") cat {0}/queued;; *--name=*) cat {0}/"${{4#--name=}}";; esac',
 }
 """Programs of a queue whose jobs are not started, by name."""
@@ -354,6 +354,20 @@ def test_a_job_that_is_taken_without_a_number_is_found_by_its_name(jobs, queue, 
     wait_until(lambda: len(jobs.workers) == 3 and all(job.job_id for job in jobs.workers.values()), "three jobs")
     assert (queue / "handed_in").read_text().split()[-1] in {job.job_id for job in jobs.workers.values()}
     assert not jobs.entries.refused
+
+
+def test_a_job_that_slurm_lists_late_is_cancelled_before_another_is_handed_in(jobs, queue):
+    """Neither sbatch nor squeue reached the controller, which has the job all the same."""
+    (queue / "sbatch").write_text(
+        f"#!/bin/sh\necho $1 > {queue}/own; echo 'sbatch: error: Socket timed out' >&2; exit 1\n"
+    )
+    jobs.scale(jobs=3)
+    wait_until(lambda: jobs.entries.refused, "a job without a number")
+    assert not jobs.entries.unclear
+    within(jobs, jobs.forget_ended, [job for job in jobs.workers.values() if job.refused_at is not None], None)
+    own = (queue / "own").read_text().strip().removeprefix("--job-name=")
+    wait_until(lambda: (queue / "cancelled").exists(), "its end")
+    assert (queue / "cancelled").read_text() == f"--me --name={own}\n"
 
 
 def test_a_job_that_slurm_may_have_taken_is_not_handed_in_twice(jobs, queue):
