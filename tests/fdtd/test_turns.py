@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import struct
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import pytest
 from waiting import wait_until
@@ -32,7 +34,7 @@ for line in sys.stdin:
 
 
 class Other:
-    """Another process of the same user, which does as it is told and answers whether it still takes turns."""
+    """Another process of the same user. It answers whether it still takes turns."""
 
     def __init__(self, device: str, group: int, patience: float) -> None:
         command = [sys.executable, "-c", OTHER, device, str(group), str(patience)]
@@ -92,8 +94,76 @@ def sharing_after(turns: Turns, patience: float) -> bool:
         return turns.is_shared
 
 
+def test_a_process_that_ran_out_of_patience_never_waits_again(other):
+    """Each batch asks for turns anew."""
+    stuck, turns = other(), sharing(patience=0.0)
+    assert stuck.does("take")
+    with turns.taken():
+        assert not turns.is_shared
+    turns.share("GPU-1", GROUP)
+    assert not turns.is_shared
+
+
+def test_another_batch_is_prepared_while_one_waits_for_its_turn(other):
+    """Every batch begins with `share`."""
+    first, turns, entered = other(), sharing(), threading.Event()
+    assert first.does("take")
+
+    def waits() -> None:
+        with turns.taken():
+            entered.set()
+
+    batch = threading.Thread(target=waits)
+    batch.start()
+    wait_until(lambda: is_held(turns))
+    turns.share("GPU-1", GROUP)
+    assert not entered.is_set()
+    assert first.does("end")
+    batch.join()
+
+
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK])
+def test_files_without_locks_are_no_turns(other, monkeypatch, code):
+    def fails(*arguments: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "lockf", fails)
+    turns = sharing()
+    assert not turns.is_shared
+    with turns.taken():
+        assert not turns.is_over()
+
+
+def test_a_batch_that_is_interrupted_leaves_its_turn(other, monkeypatch):
+    """Ctrl-C while it waits for the next one: later batches take turns of none, and others are not kept waiting."""
+    one, turns = other(), sharing()
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), turns.taken():
+        one.send("take")
+        wait_until(lambda: is_next(one, turns))
+        monkeypatch.setattr(time, "sleep", interrupted)
+        turns.pass_on()
+    monkeypatch.undo()
+    assert one.answer()
+    assert turns._inside == 0
+    with turns.taken():
+        assert not turns.is_shared
+
+
+def is_held(turns: Turns) -> bool:
+    """Say whether a batch of this process holds its lock, as one that waits for a turn does."""
+    if turns._changed.acquire(blocking=False):
+        turns._changed.release()
+        return False
+    return True
+
+
 def is_next(one: Other, turns: Turns) -> bool:
     """Say whether a process is the one that waits for this one's turn."""
+    assert turns._file is not None
     asked = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, turns._next, 1, 0)
     *_, process = struct.unpack("hhqqi", fcntl.fcntl(turns._file, fcntl.F_GETLK, asked))
     return process == one.process.pid
