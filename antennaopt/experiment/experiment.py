@@ -127,11 +127,11 @@ class Experiment(Table):
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo) -> Experiment:
         check(self)
-        try:
-            check_distance(self)
-            check_stop(self)
-        except ConfigurationError as fault:  # runs of earlier versions must open
-            refuse_without_effect(info, fault, str(fault))
+        for newer in (check_distance, check_stop):
+            try:
+                newer(self)
+            except ConfigurationError as fault:  # runs of earlier versions must open
+                refuse_without_effect(info, fault, str(fault))
         check_tolerance(self)
         check_fidelity(self)
         return self

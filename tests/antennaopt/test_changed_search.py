@@ -77,3 +77,12 @@ def test_runs_of_earlier_versions_with_settings_without_effect_can_be_changed(tm
     old = Experiment.from_resolved(table)
     assert old.changed(name="another", solver={"cell": 0.6e-3}).evolution == old.evolution
     assert old.changed(evolution={"stop": {"fitness": 0.5}}).evolution.crossover.alpha == 0.5
+
+
+def test_every_setting_of_an_earlier_version_without_effect_is_listed(tmp_path):
+    """`resume --set` refuses what is not in the list of the run's own file."""
+    listed = []
+    (tmp_path / "study.toml").write_text(TOML)
+    changes = ["solver.pml_distance=0.01 mm", "evolution.stop.fitness=-0.5"]
+    load_experiment(tmp_path / "study.toml", changes, of_a_run=listed)
+    assert [one.split(" ")[0] for one in listed] == ["solver.pml_distance", "evolution.stop.fitness"]
