@@ -24,6 +24,9 @@ _UNSYMMETRIC = {
 }
 """What takes the symmetry of a family."""
 
+_OFF_THE_MIDDLE = "feed.across", "feed.line_offset"
+"""Places of feeds that make an antenna unsymmetric, unless they are 0 throughout."""
+
 OF_REVOLUTION = ("report_modes", "surfaces", "pulse", "time_step", "grid", "courant_fraction", "steps")
 """Entries of [solver] that only the solver of bodies of revolution has."""
 
@@ -67,12 +70,17 @@ def check_spatial(experiment: Experiment, lower: Mapping[str, float], upper: Map
 def _check_polarisation(experiment: Experiment, design: Mapping[str, float]) -> None:
     """Refuse circular polarisation of an antenna whose plane of symmetry makes its field linear on the axis.
 
+    Args:
+        experiment: Of a family that is solved in three dimensions.
+        design: At the upper ends of all ranges, SI.
+
     Raises:
         ConfigurationError: One line.
     """
     if experiment.polarisation == LINEAR or (board := experiment.kind.board(design)) is None:
         return
-    if isinstance(board.port, Guide) or board.symmetric:
+    feeds = [design[name] for name in _OFF_THE_MIDDLE if name in design]
+    if isinstance(board.port, Guide) or board.symmetric or (feeds and not any(feeds)):
         remedy = _UNSYMMETRIC.get(experiment.family, "")
         refuse(
             f'polarisation = "{experiment.polarisation}" does not go with this {experiment.family}, which is symmetric '
@@ -149,6 +157,8 @@ def closed_form_in_space(experiment: Experiment, word: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for _ in range(2):  # pixels follow from the size of the grid, which may be a gene of the closed form itself
         made = spatial.start(middle | found, experiment.solver.design_frequency)
+        if experiment.polarisation != LINEAR and spatial.turned is not None:
+            made = spatial.turned(made, experiment.polarisation)
         found = {
             gene.name: min(max(made[gene.name], gene.low), gene.high) for gene in experiment.genes if gene.name in made
         }

@@ -41,6 +41,8 @@ from antennaopt.quantities import format_length
 PROBE, INSET, EDGE = 0, 1, 2
 _SETTLED = 20
 """Steps after which the side of a square patch, which its fringe depends on, changes no more."""
+_LEAST_SQUARE = 0.1
+"""Half of the largest difference of the sides of a nearly square patch, over their mean: of quality factors above 5."""
 _ALL_FEEDS = ("probe", "inset", "edge")
 
 PATCH = (
@@ -219,7 +221,8 @@ def _nearly_square(design: Mapping[str, float], frequency: float) -> dict[str, f
         side = c / (2 * frequency * math.sqrt(effective)) - 2 * fringe(effective, thickness, side)
     edge = edge_resistance(side, side, frequency)
     quality = math.pi * frequency * epsilon_0 * permittivity * side**2 * edge / thickness
-    longer, shorter = side * (1 + 0.5 / quality), side * (1 - 0.5 / quality)
+    apart = min(0.5 / quality, _LEAST_SQUARE)
+    longer, shorter = side * (1 + apart), side * (1 - apart)
     depth = side / math.pi * math.acos(math.sqrt(min(design.get("feed.resistance", 50.0) / edge, 1.0)))
     offset = max(side / 2 - depth, side / 100)
     right = design.get("patch.width", 1.0) > design.get("patch.length", 0.0)
@@ -231,6 +234,15 @@ def _nearly_square(design: Mapping[str, float], frequency: float) -> dict[str, f
     }
 
 
+def _turned(made: Mapping[str, float], polarisation: str) -> dict[str, float]:
+    """Return a nearly square patch with the sides that give a sense."""
+    if ACROSS.name not in made:
+        return dict(made)
+    shorter, longer = sorted((made["patch.length"], made["patch.width"]))
+    length, width = (shorter, longer) if polarisation == "rhcp" else (longer, shorter)
+    return {**made, "patch.length": length, "patch.width": width}
+
+
 def _variant(feed: Sequence[Parameter]) -> Family:
     return Family(
         name="patch",
@@ -238,7 +250,13 @@ def _variant(feed: Sequence[Parameter]) -> Family:
         parameters=(*SUBSTRATE, *PATCH, KIND, *feed, RESISTANCE),
         size=_size,
         faults=_faults,
-        spatial=Spatial(board=_board, start=closed_form, author="balanis", narrow=(*NARROW_ON_SUBSTRATES, *_NARROW)),
+        spatial=Spatial(
+            board=_board,
+            start=closed_form,
+            author="balanis",
+            narrow=(*NARROW_ON_SUBSTRATES, *_NARROW),
+            turned=_turned,
+        ),
         varies_by="feed.kind",
     )
 

@@ -273,6 +273,7 @@ class Spatial:
         fixed: Parameters that cannot be genes, since they decide how many others there are.
         narrow: Lengths that the cells must not be too coarse for; those that a design has not are left out.
         mouth: Area of a design's aperture, m^2; None for antennas without one.
+        turned: Values of `start` for a sense of circular polarisation, `rhcp` or `lhcp`; None where it has none.
     """
 
     board: Callable[[Mapping[str, float]], Board]
@@ -281,3 +282,4 @@ class Spatial:
     fixed: tuple[str, ...] = ()
     narrow: tuple[Narrow, ...] = ()
     mouth: Callable[[Mapping[str, float]], float] | None = None
+    turned: Callable[[Mapping[str, float], str], dict[str, float]] | None = None

@@ -230,12 +230,30 @@ def test_closed_form_is_nearly_square(right):
     assert found["feed.offset"] == found["feed.across"] < 8e-3
 
 
+@pytest.mark.parametrize("sense", ["rhcp", "lhcp"])
+def test_a_search_starts_with_the_sense_that_it_names(sense, tmp_path):
+    """Equal ranges of both sides leave it open; it was left-handed."""
+    sides = "{ min = '14 mm', max = '19 mm' }"
+    text = LEFT.replace('"16.6 mm"', sides).replace('"15.7 mm"', sides).replace("lhcp", sense)
+    search = "[evolution]\npopulation = 4\nstart = 'balanis'\n" + AXIAL
+    (start,) = loaded(text.replace("[solver]", search + "[solver]"), tmp_path).start
+    assert (start["patch.width"] > start["patch.length"]) is (sense == "rhcp")
+
+
+def test_a_patch_of_a_low_quality_factor_is_still_nearly_square():
+    """On 10 mm of permittivity 2.2 at 10 GHz 1 / Q is above 1: it was 3.1 x 6.5 mm."""
+    board = {"substrate.permittivity": 2.2, "substrate.thickness": 10e-3, "feed.across": 0.0}
+    found = closed_form(board | {"patch.length": 5e-3, "patch.width": 6e-3}, 10e9)
+    assert found["patch.width"] / found["patch.length"] == pytest.approx(1.1 / 0.9)
+
+
 def test_probe_off_both_centre_lines(tmp_path):
-    """The whole board is solved, also with `across = 0`; drawings have the length."""
+    """The whole board is solved, also with `across = 0` of linear polarisation; drawings have the length."""
     board = board_of(LEFT, tmp_path)
     assert (board.port.x, board.port.y) == (2.6e-3, 2.6e-3) and not board.symmetric
     assert ("feed.across", pytest.approx(2.6e-3)) in [(one.name, one.value) for one in board.measures]
-    assert not board_of(LEFT.replace('across = "2.6 mm"', 'across = "0 mm"'), tmp_path).symmetric
+    linear = LEFT.replace("polarisation = 'lhcp'\n", "").replace('across = "2.6 mm"', 'across = "0 mm"')
+    assert not board_of(linear, tmp_path).symmetric
 
 
 AXIAL = "[[objective]]\nmetric = 'axial_ratio_db'\ntheta = '20 deg'\nat_most = 3\n"
@@ -252,6 +270,7 @@ SYMMETRIC = "symmetric about the plane y = 0 and so linear on the axis"
         (LEFT.replace("'lhcp'", "'left'"), "polarisation"),
         (LEFT.replace('across = "2.6 mm"', 'across = "7.9 mm"'), "feed.across = 7.9 mm puts the probe outside"),
         (LEFT.replace('across = "2.6 mm"', 'across = "-2 mm"'), "feed.across"),
+        (LEFT.replace('across = "2.6 mm"', 'across = "0 mm"'), f"{SYMMETRIC}; give antenna.feed.across (probe)"),
         (LEFT + AXIAL.replace("20 deg", "200 deg"), "200 deg"),
         (LEFT + AXIAL.replace("theta = '20 deg'\n", ""), "theta is missing"),
         (EDGE.replace('line_width = "1 mm"', 'line_width = "1 mm"\nacross = "1 mm"'), "across"),
