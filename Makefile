@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 
-.PHONY: help install demo test test-slow check bench validation docs gpu clean
+.PHONY: help install demo test test-slow test-long check bench validation docs gpu clean
 
 help:  ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +25,13 @@ demo: $(STAMP)  ## evolve the quickstart lens and print what was gained
 	$(BIN)/antennaopt demo
 
 test: $(STAMP)  ## the tests (under 10 minutes on two cores)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not long and not gpu"
 
-test-slow: $(STAMP)  ## the long tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not gpu"
+test-slow: $(STAMP)  ## the slow tests (under an hour on two cores)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow and not long and not gpu"
+
+test-long: $(STAMP)  ## tests of several minutes each, which CI leaves out: openEMS on fine cells, ten thousand generations
+	$(BIN)/python -m pytest -n 2 -m "long and not gpu"
 
 check: $(STAMP)  ## style and types
 	$(BIN)/ruff check .

@@ -70,7 +70,7 @@ def test_a_generation_that_is_missing_is_named_by_the_history(tmp_path, shared_e
         assert len(list(FolderStore(folder).history(2))) == 6, "what is asked for is whole"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(2400)
 def test_ten_thousand_generations_open_in_pandas_in_under_five_seconds(tmp_path, measured):
     """10,000 generations of 24, written one after the other as a run does: 186 files, 240,000 rows of 57 columns.

@@ -22,6 +22,11 @@ def finished(*arguments):
     return Path(done.stdout.splitlines()[-1])
 
 
+def one_of(cases, kinds, name):
+    """Return a case for one of several kinds of runs: another one for each, so that all come up."""
+    return cases[list(kinds).index(name) % len(cases)]
+
+
 def undisturbed(root, *options):
     """Carry a run out in this process, without workers and without a fault; return its folder.
 

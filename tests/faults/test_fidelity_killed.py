@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import kill_once, resumed, undisturbed
+from driver_processes import kill_once, one_of, resumed, undisturbed
 
 POPULATION = 10
 ALGORITHMS = ("ga", "cmaes", "cmaes+refit", "surrogate")
@@ -60,9 +60,9 @@ def test_killed_on_any_level_it_is_resumed_to_the_same_bits(quiet, tmp_path, gen
     bits.assert_equal(folder, whole)
 
 
-@pytest.mark.parametrize("generation", [2, 3])
-def test_lost_rows_of_any_level_are_repaired_to_the_same_bits(quiet, tmp_path, generation):
-    _, whole = quiet
+def test_lost_rows_of_any_level_are_repaired_to_the_same_bits(quiet, tmp_path):
+    algorithm, whole = quiet
+    generation = one_of((2, 3), ALGORITHMS, algorithm)
     folder = Path(shutil.copytree(whole, tmp_path / whole.name))
     (folder / "evals" / f"gen-{generation:06d}.parquet").unlink()
     (folder / "patterns" / f"gen-{generation:06d}.parquet").unlink()

@@ -51,7 +51,7 @@ QUICK = (
 FEW = settings(
     max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=QUICK, derandomize=True
 )  # the same harm on every machine: what chance finds is looked for with `fuzz_files.py`
-MANY = settings(FEW, max_examples=600)
+MANY = settings(FEW, max_examples=200)
 
 
 def survives(run, scratch, harm):
@@ -229,7 +229,7 @@ def test_the_watch_sees_what_it_should(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("what", "count"), [("json", 400), ("bytes", 400), ("rows", 300), ("experiment", 3000), ("toml", 5000)]
+    ("what", "count"), [("json", 150), ("bytes", 150), ("rows", 100), ("experiment", 3000), ("toml", 5000)]
 )
 def test_guided_by_coverage(tmp_path, what, count):
     """With atheris, where it is installed: some twenty seconds each here, `fuzz_files.py` for as long as one likes."""

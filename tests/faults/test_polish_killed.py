@@ -10,7 +10,7 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import kill_once, resumed, undisturbed
+from driver_processes import kill_once, one_of, resumed, undisturbed
 
 POPULATION = 10
 RUNS = {
@@ -21,6 +21,10 @@ RUNS = {
     "de": {"generations": 12, "stop": {"evaluations": 50}},
 }
 FINE = {"fidelity": {"cells": ["0.6 mm", "0.3 mm"], "promote": 0.5, "finish": 0.2}}
+
+KINDS = (*RUNS, "ga+fine")
+KILLS = (3, 4), (2, 0), (2, 5), (1, 2)
+"""Generations before the end, and antennas of it that are solved."""
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +39,7 @@ def begun(name):
     return "--evolution", json.dumps(evolution), "--goals", json.dumps(goals)
 
 
-@pytest.fixture(scope="module", params=[*RUNS, "ga+fine"])
+@pytest.fixture(scope="module", params=KINDS)
 def quiet(request, tmp_path_factory):
     """A kind of run, and its run that nothing happened to."""
     root = tmp_path_factory.mktemp(request.param)
@@ -58,9 +62,10 @@ def test_the_end_is_polished(quiet):
     )
 
 
-@pytest.mark.parametrize(("before_the_end", "solved"), [(3, 4), (2, 0), (2, 5), (1, 2)])
-def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, before_the_end, solved):
+def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path):
+    """Another place for each kind of run; `test_every_write_of_each` strikes all of them at all writes."""
     name, whole = quiet
+    before_the_end, solved = one_of(KILLS, KINDS, name)
     rows = bits.rows(whole)
     generation = int(rows["generation"].max()) + 1 - before_the_end
     before = rows[(rows["generation"] < generation) & ~rows["cached"]]
@@ -73,13 +78,13 @@ def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, before_
 
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(name))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
-    resumed(folder, workers=(before_the_end, solved) == (2, 5))
+    resumed(folder, workers=True)
     bits.assert_equal(folder, whole)
 
 
-@pytest.mark.parametrize("before_the_end", [1, 2, 3])
-def test_lost_rows_are_repaired_to_the_same_bits(quiet, tmp_path, before_the_end):
-    _, whole = quiet
+def test_lost_rows_are_repaired_to_the_same_bits(quiet, tmp_path):
+    name, whole = quiet
+    before_the_end = one_of((1, 2, 3), KINDS, name)
     generation = int(bits.rows(whole)["generation"].max()) + 1 - before_the_end
     folder = Path(shutil.copytree(whole, tmp_path / whole.name))
     (folder / "evals" / f"gen-{generation:06d}.parquet").unlink()

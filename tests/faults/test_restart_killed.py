@@ -10,10 +10,12 @@ from pathlib import Path
 import bits
 import cheap_lens
 import pytest
-from driver_processes import kill_once, resumed, undisturbed
+from driver_processes import kill_once, one_of, resumed, undisturbed
 
 POPULATION = 10
 RUNS = ("ga", "de", "cmaes", "surrogate")
+KILLS = (0, 0), (0, 5), (1, 2)
+"""Generations after the first that starts again, and antennas of it that are solved."""
 GOALS = {"objective": [{"metric": "diameter_mm", "at_most": 20.0}]}
 
 pytestmark = pytest.mark.slow
@@ -43,9 +45,10 @@ def test_whole_generations_are_new(quiet):
     assert 1 < first < 7
 
 
-@pytest.mark.parametrize(("later", "solved"), [(0, 0), (0, 5), (1, 2)])
-def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, later, solved):
+def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path):
+    """Another place for each algorithm; `test_every_write_of_each` strikes all of them at all writes."""
     name, whole, first = quiet
+    later, solved = one_of(KILLS, RUNS, name)
     rows, generation = bits.rows(whole), first + later
     after = len(rows[(rows["generation"] < generation) & ~rows["cached"]]) + solved
     plan, gate = cheap_lens.gated(tmp_path, after)
@@ -56,13 +59,13 @@ def test_killed_anywhere_it_is_resumed_to_the_same_bits(quiet, tmp_path, later, 
 
     kill_once(at_the_gate, gate, "run", tmp_path, json.dumps(plan), *begun(name))
     (folder,) = (tmp_path / "cheap_lens").iterdir()
-    resumed(folder, workers=later == 1)
+    resumed(folder, workers=True)
     bits.assert_equal(folder, whole)
 
 
-@pytest.mark.parametrize("later", [-1, 0, 1])
-def test_lost_rows_are_repaired_to_the_same_bits(quiet, tmp_path, later):
-    _, whole, first = quiet
+def test_lost_rows_are_repaired_to_the_same_bits(quiet, tmp_path):
+    name, whole, first = quiet
+    later = one_of((-1, 0, 1), RUNS, name)
     folder = Path(shutil.copytree(whole, tmp_path / whole.name))
     for part in ("evals", "patterns"):
         (folder / part / f"gen-{first + later:06d}.parquet").unlink()

@@ -13,7 +13,8 @@ HERE = Path(__file__).parent
 OPERATIONS = 44
 """Of the process on files in three generations of six antennas, and some more: a run is struck before each of them."""
 
-QUARTERS = pytest.mark.parametrize("quarter", range(4))
+EVEN, ODD = (pytest.mark.parametrize("quarter", one) for one in ((0, 2), (1, 3)))
+"""Half of all operations each: two kinds of strikes together are before each of them."""
 
 
 def script(*arguments):
@@ -75,26 +76,26 @@ def test_a_resume_waits_for_the_last_write_of_a_killed_driver(tmp_path, quiet):
 
 
 @pytest.mark.slow
-@QUARTERS
+@EVEN
 def test_killed_before_any_write_the_driver_writes_in_its_place(tmp_path, quiet, quarter):
     for line in strikes(tmp_path, "writer", quiet, quarter, code=0):
         assert bits.events(Path(line["folder"]), "writer_lost"), line
 
 
 @pytest.mark.slow
-@QUARTERS
+@ODD
 def test_killed_with_half_of_it_written_the_driver_writes_in_its_place(tmp_path, quiet, quarter):
     strikes(tmp_path, "writer,torn", quiet, quarter, code=0)
 
 
 @pytest.mark.slow
-@QUARTERS
+@EVEN
 def test_the_driver_killed_at_any_write_resumes_once_the_write_is_over(tmp_path, quiet, quarter):
     strikes(tmp_path, "driver", quiet, quarter, code=-9, met=True)
 
 
 @pytest.mark.slow
-@QUARTERS
+@ODD
 def test_both_killed_at_any_write_it_resumes(tmp_path, quiet, quarter):
     strikes(tmp_path, "driver,writer", quiet, quarter, code=-9)
 

@@ -74,7 +74,7 @@ def test_jobs_bring_the_workers_and_end_with_the_run(tmp_path, environment):
 
     def program(*arguments):
         command = [sys.executable, "-m", "antennaopt", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=200, env=environment, cwd=tmp_path)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=500, env=environment, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
 

@@ -76,7 +76,7 @@ def of_meep(name: str, folder: Path) -> dict[str, Any]:
     antenna.write_text(text)
     assert cli.main(["export", str(antenna), "--format", "meep", "--out", str(script), "--quiet"]) == 0
     command = [PYTHON, str(script), "--resolution", f"{1e-3 / CELL:.12g}", "--json", str(result)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout == ""
     return json.loads(result.read_text())

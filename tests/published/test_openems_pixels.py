@@ -62,7 +62,7 @@ def with_pin(s11: np.ndarray, port: yee.LumpedPort, grid: yee.Grid) -> np.ndarra
     return (impedance - port.resistance) / (impedance + port.resistance)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)  # openEMS takes minutes with half of all cells
 def test_openems_finds_the_resonances_of_the_best_pixels(measured: Callable[..., float], tmp_path: Path) -> None:
     if missing():
@@ -84,7 +84,7 @@ def test_openems_finds_the_resonances_of_the_best_pixels(measured: Callable[...,
         measured("resonance, from openEMS's", abs(own / other - 1), at_most=0.01, band=number)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)  # two solves to the end with half of all cells, openEMS's one of them
 @pytest.mark.parametrize("winner", WINNERS)
 def test_openems_finds_the_resonances_of_a_winner_solved_to_the_end(
