@@ -225,13 +225,9 @@ def _nearly_square(design: Mapping[str, float], frequency: float) -> dict[str, f
     longer, shorter = side * (1 + apart), side * (1 - apart)
     depth = side / math.pi * math.acos(math.sqrt(min(design.get("feed.resistance", 50.0) / edge, 1.0)))
     offset = max(side / 2 - depth, side / 100)
+    made = {"patch.length": longer, "patch.width": shorter, "feed.offset": offset, "feed.across": offset}
     right = design.get("patch.width", 1.0) > design.get("patch.length", 0.0)
-    return {
-        "patch.length": shorter if right else longer,
-        "patch.width": longer if right else shorter,
-        "feed.offset": offset,
-        "feed.across": offset,
-    }
+    return _turned(made, "rhcp" if right else "lhcp")
 
 
 def _turned(made: Mapping[str, float], polarisation: str) -> dict[str, float]:
