@@ -215,7 +215,7 @@ def _largest_within(
         ConfigError: The rings were made without these powers.
     """
     if power is None:
-        raise ConfigError("these rings have no co-polar levels all round; make them anew from the field")
+        raise ConfigError("these rings have no co-polar levels of all directions; compute them with rings_of")
     samples = power.shape[-1]
     place = theta / np.pi * (samples - 1)
     last = min(int(place + 1e-9), samples - 1)

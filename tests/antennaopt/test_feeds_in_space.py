@@ -34,7 +34,6 @@ CONES = 20, 50, 90
 PARTS = "spillover", "bor1", "polarisation", "illumination", "phase", "feed"
 FIGURES = [f"crosspol_db, theta={angle} deg" for angle in CONES] + ["phase_centre_mm, theta=50 deg"]
 FIGURES += [f"{part}_efficiency, theta=50 deg" for part in PARTS]
-COVERAGE = ("isoflux_db", "600km_5deg"), ("sec2_db", "60deg")
 FIGURES += ["flatness_db, theta=35.5 deg", "isoflux_db, height=600 km, elevation=5 deg", "sec2_db, theta=60 deg"]
 
 

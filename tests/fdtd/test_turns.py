@@ -95,7 +95,7 @@ def sharing_after(turns: Turns, patience: float) -> bool:
 
 
 def test_a_process_that_ran_out_of_patience_never_waits_again(other):
-    """Each batch asks for turns anew."""
+    """Each batch calls `share` again."""
     stuck, turns = other(), sharing(patience=0.0)
     assert stuck.does("take")
     with turns.taken():
